@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from attndsl.base.package_files import specs_dir
+from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.preconditions import IO_DTYPES, RULES
 from attndsl.lowering.results.row_operations import FORMS
+from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
 
 _MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
@@ -96,11 +98,12 @@ def starting_kinds() -> Iterator[str]:
 
 
 def gallery() -> Iterator[str]:
-    """Each variant of the shelf with its spec."""
+    """Each variant of the shelf with its spec, and pictures of its kernel at work."""
     for path in sorted((specs_dir() / "variants").glob("*.py")):
         text = path.read_text(encoding="utf-8")
         yield from (f"## {path.stem}", "", f"{_summary(text)}.", "")
         yield from (f'```python title="specs/variants/{path.name}"', text.rstrip(), "```", "")
+        yield from (pictures(load_file(path)), "")
 
 
 def _summary(text: str) -> str:

@@ -107,6 +107,9 @@ def test_the_site_is_built(tmp_path: Path) -> None:
     variants = {path.stem for path in (ROOT / "specs" / "variants").glob("*.py")}
     gallery = (tmp_path / "gallery.html").read_text()
     assert variants and all(f'id="{name}"' in gallery for name in variants)
+    assert (
+        gallery.count('aria-label="timeline"') == gallery.count('aria-label="UB over time"') == len(variants)
+    )
 
 
 @WITH_DOCS

@@ -93,6 +93,12 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         data=case.data,
         work=work_of(case.space, call),
         results=results,
+        parameters=dict(call.params),
+        stated=tuple(
+            each.name
+            for each in call.operator.params
+            if not each.optional or call.params[each.name] != each.default
+        ),
     )
 
 

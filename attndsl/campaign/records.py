@@ -32,7 +32,7 @@ from attndsl.campaign.record_keys import (
     part_digests,
     program_digests,
 )
-from attndsl.campaign.results import MISS, PASS, Verification
+from attndsl.campaign.results import IMMATERIAL, INEFFECTIVE, MISS, PASS, STALE, Verification
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
@@ -43,11 +43,10 @@ from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import WORKLOAD
 
 FOLDER = Path(__file__).parent / "recorded"
-CHECKED, INEFFECTIVE, FAILED, STALE = "checked", "ineffective", "failed", "stale"
-IMMATERIAL, UNCHECKED = "immaterial", "unchecked"
-"""States of a feature on a backend: cases that have it passed; they did, and it matters in none of them; one
-of them missed; the record is of other code; cases passed, and the feature can matter in none; no case that
-has it was run to the end."""
+CHECKED, FAILED, UNCHECKED = "checked", "failed", "unchecked"
+"""With IMMATERIAL, INEFFECTIVE and STALE the states of a feature on a backend: cases that have it passed; one
+of them missed; no case that has it was run to the end; cases passed, and it can matter in none; they did, and
+it matters in none of them; the record is of other code."""
 
 _BACKENDS = ("reference", "tile", "emulator")
 _PRESENTING = frozenset({"__init__", "__main__", "cli", "diagnosis", "mutate", "ops", "packing", "tuning"})
@@ -226,9 +225,8 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
-def sources_changed(operator: Operator, folder: Path = FOLDER) -> tuple[str, ...]:
+def sources_changed(record: Record | None) -> tuple[str, ...]:
     """The recorded backends of which any source is another than the record's."""
-    record = read(operator.name, folder)
     return () if record is None else tuple(filter(record.is_of_other_sources, record.backends))
 
 
@@ -252,9 +250,18 @@ def immaterial_features(operator: Operator, effective: Mapping[str, int]) -> Ite
                 yield name, why
 
 
-def features_by_backend(operator: Operator, folder: Path = FOLDER) -> dict[str, dict[str, str]]:
-    """All features of an operator with their state on each backend, as the record has it."""
-    record = read(operator.name, folder) or Record(operator.name, {}, ())
+def known_immaterial(operator: Operator, effective: Mapping[str, int]) -> dict[str, str]:
+    """What :func:`immaterial_features` gives: as the record of a shipped operator has it, where that is of
+    today's contract, else as searches find."""
+    record = read(operator.name) if operator.source == operator.name else None
+    if record is None or "reference" not in record.backends or "contract" in record.differing("reference"):
+        return dict(immaterial_features(operator, effective))
+    return {name: why for name, why in record.immaterial.items() if effective.get(name) == 0}
+
+
+def features_by_backend(operator: Operator, record: Record | None) -> dict[str, dict[str, str]]:
+    """All features of an operator with their state on each backend, as its record has it."""
+    record = record or Record(operator.name, {}, ())
     names = {
         named(operator.name, space.operator.name, feature)
         for space in spaces(operator)

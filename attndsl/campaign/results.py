@@ -6,8 +6,8 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attndsl.tile_interpreter.run_facts import RunFacts
@@ -21,6 +21,13 @@ if TYPE_CHECKING:  # imported where a table is printed: records only count
 
 _HEAD_SIZE = "padded_head_size"
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
+IMMATERIAL, INEFFECTIVE, STALE = "immaterial", "ineffective", "stale"
+FEATURES_TOLD = {
+    IMMATERIAL: "can change no result",
+    INEFFECTIVE: "without effect in their cases",
+    STALE: "stale",
+}
+"""What users are told of features that are not simply checked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +59,8 @@ class Row:
     ``source``: the operator's name, or the spec file as it was given; ``mode``: the operator that took the
     call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
     integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
-    runs the case again, beyond seed and number; ``declared``: those of ``features`` that the declaration
+    runs the case again, beyond seed and number; ``parameters``: the values of the parameters, ``stated``:
+    those that do not have their default; ``declared``: those of ``features`` that the declaration
     names; ``effective``: those of them that matter, without which the results that are compared would be
     others.
     """
@@ -74,6 +82,8 @@ class Row:
     work: Work
     results: tuple[BackendResult, ...]
     options: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    stated: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -119,7 +129,8 @@ class Row:
 class Verification:
     """All cases of one operator.
 
-    ``excluded``: optional arguments that no legal call can pass; ``seconds``: wall time.
+    ``excluded``: optional arguments that no legal call can pass; ``seconds``: wall time; ``immaterial``:
+    features that can change no result, with the reason, as far as somebody has looked.
     """
 
     operator: str
@@ -128,6 +139,7 @@ class Verification:
     rows: tuple[Row, ...]
     excluded: tuple[str, ...]
     seconds: float
+    immaterial: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -254,6 +266,7 @@ class Verification:
             "ran_no_case": self.idle,
             "seconds": round(self.seconds, 2),
             "excluded": list(self.excluded),
+            "immaterial": dict(self.immaterial),
             "distribution": self.distribution(),
             "backends": {
                 backend: {
@@ -301,8 +314,9 @@ class Verification:
         from rich.table import Table
 
         table = Table(title=f"{self.operator}, seed {self.seed}", title_justify="left", pad_edge=False)
-        for name in ("case", "shape", "layout", "features", "dtype", "data"):
-            table.add_column(name, no_wrap=name != "features", justify="right" if name == "case" else "left")
+        for name in ("case", "shape", "layout", "features", "parameters", "dtype", "data"):
+            wraps = name in ("features", "parameters")
+            table.add_column(name, no_wrap=not wraps, justify="right" if name == "case" else "left")
         for backend in self.backends:
             table.add_column(f"{backend}\nerror  MARE/MERE/RMSE", no_wrap=True)
         for row in self.rows:
@@ -312,6 +326,7 @@ class Verification:
                 row.shape,
                 row.layout,
                 escape(", ".join(row.tensors)),
+                escape(" ".join(f"{name}={_short(row.parameters[name])}" for name in row.stated)),
                 row.dtype,
                 row.data,
                 *cells,
@@ -379,8 +394,15 @@ class Verification:
         if part:
             told = ", ".join(f"{name} {count} of {has[name]}" for name, count in part.items())
             yield f"cases in which a feature matters, of those that have it: {told}"
-        if never := [name for name, count in matters.items() if not count]:
-            yield f"features that matter in no case: {', '.join(never)}"
+        never = [name for name, count in matters.items() if not count]
+        for state, is_told in ((INEFFECTIVE, False), (IMMATERIAL, True)):
+            if names := [name for name in never if (name in self.immaterial) == is_told]:
+                yield f"features {FEATURES_TOLD[state]}: {', '.join(names)}"
+
+
+def _short(value: Any) -> str:
+    """A value of a parameter in a table."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _histogram(values: list[int]) -> dict[str, int]:

@@ -19,12 +19,6 @@ from attndsl.cli.command_options import (
     set_option,
 )
 
-_TOLD = {
-    "immaterial": "can change no result",
-    "ineffective": "without effect in their cases",
-    "stale": "stale",
-}
-"""States besides "checked" that the list counts."""
 STAGES = ("contract", "graph", "schedule", "tile", "memory", "cores", "source", "tiling")
 
 
@@ -44,13 +38,15 @@ def list_operators(as_json: bool) -> None:
     if as_json:
         answer(operators=rows)
         return
+    from attndsl.campaign.results import FEATURES_TOLD
+
     for row in rows:
         click.echo(f"{row['name']}  ({row['document']})")
         click.echo(f"    {row['summary']}")
         click.echo(f"    dtypes {', '.join(row['dtypes'])}; {len(row['features'])} features")
         for backend in ("reference", "tile", "emulator"):
             states = [states[backend] for states in row["features"].values()]
-            others = ((states.count(name), told) for name, told in _TOLD.items())
+            others = ((states.count(name), told) for name, told in FEATURES_TOLD.items())
             rest = "".join(f", {count} {told}" for count, told in others if count)
             changed = backend in row["sources_changed"] and "stale" not in states
             since = ", sources changed since" if changed else ""
@@ -61,19 +57,22 @@ def _rows() -> list[dict[str, Any]]:
     """Each shipped operator with the state of its features on each backend."""
     from attndsl.campaign.records import features_by_backend, read, sources_changed
 
-    return [
-        {
-            "name": operator.name,
-            "document": operator.document,
-            "summary": operator.summary,
-            "target": operator.device.name,
-            "dtypes": list(operator.tensors[0].dtypes),
-            "features": features_by_backend(operator),
-            "sources_changed": list(sources_changed(operator)),
-            "immaterial": dict(record.immaterial) if (record := read(operator.name)) else {},
-        }
-        for operator in operators(())
-    ]
+    found = []
+    for operator in operators(()):
+        record = read(operator.name)
+        found.append(
+            {
+                "name": operator.name,
+                "document": operator.document,
+                "summary": operator.summary,
+                "target": operator.device.name,
+                "dtypes": list(operator.tensors[0].dtypes),
+                "features": features_by_backend(operator, record),
+                "sources_changed": list(sources_changed(record)),
+                "immaterial": dict(record.immaterial) if record else {},
+            }
+        )
+    return found
 
 
 @command(

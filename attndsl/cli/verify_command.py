@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -135,6 +136,8 @@ def verify(
     chosen = backends or (("emulator",) if coverage or project or cann else ("tile", "emulator"))
     _check_numbers(cases, only)
     stated = _stated(changes, only, record)
+    if record:
+        _check_for_record("--record", names)
     if record and only:
         raise click.UsageError("--record keeps what all cases have checked; leave out --case")
     if record and device:
@@ -190,6 +193,8 @@ def verify(
             gaps.append({"operator": operator.name, "reason": str(gap)})
             click.echo(f"not verified: {gap}", err=True)
         else:
+            immaterial = records.known_immaterial(operator, result.features_effective())
+            result = replace(result, immaterial=immaterial)
             status.clear()
             smallest: SmallestMiss | None = None
             if result.misses and (shrink or precise):
@@ -239,6 +244,7 @@ def _renew(names: tuple[str, ...], as_json: bool) -> None:
     from attndsl.campaign import records
 
     _refuse_others("renew_record", beside={"names", "as_json", "quiet", "verbose"})
+    _check_for_record("--renew-record", names)
     stale = {}
     for operator in operators(names):
         stale[operator.name] = records.renew(operator.name)
@@ -307,6 +313,17 @@ def _in_one_line(result: Verification) -> str:
     """How a verification ended, for who reads a log."""
     how = "no miss" if result.ok else f"{len(result.misses)} missed"
     return f"{result.operator}: {len(result.rows)} cases, {how}, {result.seconds:.1f} s"
+
+
+def _check_for_record(option: str, names: tuple[str, ...]) -> None:
+    """Records are of shipped operators: one of a user's file would get into the package, and nothing reads
+    it there."""
+    for name in names:
+        if Path(name).is_file():
+            raise click.UsageError(
+                f"{option} is for the records of shipped operators, and {name} is none; "
+                "--json tells what its cases have checked, --journal FILE keeps them"
+            )
 
 
 def _check_for_project(names: tuple[str, ...], record: bool) -> None:

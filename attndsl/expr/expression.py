@@ -212,12 +212,17 @@ class Expr:
         if found is None:
             raise TypeError(
                 f"'{self} ** {exponent}': numbers of a call have + - * / // % and whole powers up to "
-                f'{MOST_FACTORS}; pass a scale as a parameter, as in scale = op.param("scale", float)'
+                f'{MOST_FACTORS}; pass a scale as a parameter, as in scale = op.param("scale", float), or '
+                f"divide "
+                "scores by attend.sqrt(attend.index(D))"
             )
         return found
 
     def __rpow__(self, base: object) -> Expr:
-        raise TypeError(f"'{base} ** {self}': numbers of a call have + - * / // % and no such powers")
+        raise TypeError(
+            f"'{base} ** {self}': numbers of a call have + - * / // % and no such powers; a mask in bits is "
+            "passed as bytes, x[b, i, j]"
+        )
 
     def __invert__(self) -> Expr:
         if self.holds_truth():

@@ -37,6 +37,25 @@ def as_query(axes: Axes) -> str:
     return '; pass axes="B N Q D" to op.input of the query'
 
 
+def as_values(axes: Axes) -> str:
+    """How rows become values, after "; "."""
+    declared = '; pass axes="B K T E" to op.input of the values'
+    if "D" in axes:
+        return f"{declared}, or attend.leading(tensor, D) of a tensor whose rows are keys, too"
+    return declared
+
+
+def as_lists(axes: Axes) -> str:
+    """How lists of selected blocks are declared, after "; "."""
+    if "N" in axes:
+        return (
+            "; query heads of a key/value head share its keys and its list: what each of them sees is a "
+            "mask by "
+            "blocks, as s.where(blocks[b, n, i // 64, j // 64])"
+        )
+    return '; pass axes="B K Q X" to op.input of the lists'
+
+
 def as_keys(axes: Axes) -> str:
     """How rows become keys, after "; "."""
     if "E" in axes:

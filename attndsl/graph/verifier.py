@@ -14,7 +14,7 @@ from typing import Any
 from attndsl.expr import Expr, Load
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
-from attndsl.graph.next_steps import as_keys, as_packed, as_query, reader_of
+from attndsl.graph.next_steps import as_keys, as_lists, as_packed, as_query, as_values, reader_of
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
@@ -327,7 +327,7 @@ def _selected_rows_have_lists(node: Selected, graph: Graph) -> str | None:
     ):
         return (
             "lists of blocks have an axis X, and any of B, K, and Q, H for blocks of queries, or S of packed "
-            f'queries, not {_text(axes)}; pass axes="B K Q X" to op.input of the lists'
+            f"queries, not {_text(axes)}{as_lists(axes)}"
         )
     if ("H" in axes) != (node.queries is not None):
         return (
@@ -567,8 +567,7 @@ def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
     return (
         None
         if {"T", "E"} <= set(values)
-        else f"value rows have the axes (B, K, T, E), not {_text(values)}; "
-        'pass axes="B K T E" to op.input of the values'
+        else f"value rows have the axes (B, K, T, E), not {_text(values)}{as_values(values)}"
     )
 
 
@@ -621,6 +620,11 @@ def _scales_broadcast(node: Dequantize | Quantize, graph: Graph) -> str | None:
 
 @_rule(Dequantize)
 def _dequantize_reads_int8(node: Dequantize, graph: Graph) -> str | None:
+    if isinstance(node.source, Rows):
+        return (
+            "tensors are dequantized, and rows are read of what that gives: write "
+            "attend.rows(attend.dequantize(tensor, scale), length=...), and paged or packed alike"
+        )
     dtypes = _dtypes(node.source)
     return "only int8 data can be dequantized" if dtypes is None or "int8" not in dtypes else None
 

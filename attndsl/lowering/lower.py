@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from attndsl.expr import Expr, Symbol
 from attndsl.lowering.attention.attention_loop import attention_loop
-from attndsl.lowering.attention.continuous import all_continuous, item_of_turn, turns
+from attndsl.lowering.attention.continuous import all_continuous
+from attndsl.lowering.attention.item_turns import item_of_turn, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
 from attndsl.lowering.context.attention_context import Context

@@ -21,7 +21,6 @@ _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
-_SHIFT = re.compile(r"~uint64_t\(0\) << (\()")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _SLOT = re.compile(r"(?<=\+ )(\w+Slot_)(?= \*)")
@@ -88,13 +87,15 @@ def masks(source: EmittedText) -> Iterator[Defect]:
     """A mask that begins a lane late, is not applied, or compares the other way."""
     for statement in source.statements:
         span, code = statement.span, source.code_at(statement.span)
-        for match in _SHIFT.finditer(source.code, span.start, span.end):
-            yield Defect(MASK, Span(match.start(1), match.start(1)), "1 + ")
         for match in _MODE.finditer(source.code, span.start, span.end):
             if match[1] in _MODES:
                 yield Defect(MASK, Span(*match.span(1)), _MODES[match[1]])
         call = source.leading_call(statement)
         if call is not None and any(source.code_at(each) == "mask" for each in call.arguments):
+            yield dropped(MASK, span)
+        if call is not None and call.name == "FillLanes":
+            first_lane = call.arguments[1].start
+            yield Defect(MASK, Span(first_lane, first_lane), "1 + ")
             yield dropped(MASK, span)
         if call is not None and call.name == "Select":
             yield dropped(MASK, span)

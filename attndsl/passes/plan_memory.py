@@ -85,10 +85,10 @@ def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
     buffers.sort(key=lambda buffer: _turn(buffer, halves))
     alignments = program.alignments()
     placed: dict[Buffer, int] = {}
-    end, row = 0, program.device.architecture.bank_row
+    end, architecture = 0, program.device.architecture
     for buffer in buffers:
         if buffer in halves:
-            shift = halves[buffer] * row // 2
+            row, shift = architecture.bank_row, halves[buffer] * architecture.half_bank_row
             end = -(-(end - shift) // row) * row + shift
         placed[buffer] = -(-end // alignments[buffer]) * alignments[buffer]
         end = placed[buffer] + buffer.slots * program.slot_stride(buffer)

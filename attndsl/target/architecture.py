@@ -118,6 +118,11 @@ class Architecture:
     workspace_alignment: int
     system_workspace: int
 
+    @property
+    def half_bank_row(self) -> int:
+        """Bytes that are in one half of the groups of banks of UB: blocks in different halves do not meet."""
+        return self.bank_row // 2
+
     def whole_fractals(self, size: int) -> int:
         """A size rounded up to whole fractals."""
         return -(-size // self.fractal) * self.fractal

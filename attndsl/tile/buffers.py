@@ -38,6 +38,8 @@ class Buffer:
     Attributes:
         size: elements of one slot, an expression of the program's constants alone.
         meaning: what it holds, for the buffer map of the generated file.
+        by_step: each step of a continuous pipeline has its own slot, whose content one stage makes and a
+            later one uses (:class:`~attndsl.tile.statements.Handed`).
     """
 
     name: str
@@ -46,6 +48,7 @@ class Buffer:
     size: Expr
     slots: int = 1
     meaning: str = ""
+    by_step: bool = False
     where: SourceLine = UNKNOWN_LINE
 
     @property

@@ -19,12 +19,6 @@ def named_lag(loop: Pipelined, lag: int) -> Expr:
     return as_expr(lag)
 
 
-def named_depth(loop: Pipelined) -> Expr:
-    """The slots of the rings as the kernel writes them: one more than the prefetch distance."""
-    depth = ring_depth(loop)
-    return loop.ring if loop.ring is not None and loop.ring.value == depth else as_expr(depth)
-
-
 def guard(step: Expr, lag: int, deepest: int, extent: ExprLike, named: Expr | None = None) -> Expr | None:
     """When a stage has a tile in the loop ``for step in 0..extent + deepest``; None where it always has.
 

@@ -11,6 +11,7 @@ from attndsl.tile.statements import (
     Collect,
     Earlier,
     For,
+    Handed,
     If,
     KeepScalars,
     Let,
@@ -99,6 +100,9 @@ def headline(statement: Statement) -> str:
     if isinstance(statement, For):
         step = "" if str(statement.step) == "1" else f" by {statement.step}"
         return f"for {statement.var} in {statement.begin}..{statement.end}{step}"
+    if isinstance(statement, Handed):
+        part = "begins" if statement.begins else "ends"
+        return f"in {statement.buffers[0].name}[{statement.slot}], a lifetime that {part}"
     if isinstance(statement, Alloc):
         names = ", ".join(f"{b.name} ({b.space.value} x{b.slots})" for b in statement.buffers)
         return f"with {names}"

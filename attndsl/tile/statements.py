@@ -207,6 +207,18 @@ class Alloc(Statement):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Handed(Alloc):
+    """A part of a lifetime that goes from one stage of a step to another, in slot ``slot``, that of the step.
+
+    The part that ``begins`` the lifetime writes the buffer, and may read it; the other one ends it, and reads
+    it. Both stand in stages of one continuous pipeline.
+    """
+
+    slot: Symbol
+    begins: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 
@@ -242,10 +254,9 @@ class Stage(Statement):
 class Pipelined(Statement):
     """A loop whose stages run skewed: stage k works on iteration ``step - lags[k]``.
 
-    Both core kinds run all steps; each runs its own stages, in the order given. ``back_pressure``: no ring
-    leads back to a writing core, so the reader sets a flag when a slot is free again. ``prefetch``,
-    ``ring``: the constants that are the deepest lag and the slots of the rings, by which the kernel names
-    them; ``lead``: the constant that is the lag of stages after those that prepare a tile.
+    Both core kinds run all steps; each runs its own stages, in the order given. ``prefetch``: the constant
+    that is the deepest lag, by which the kernel names it; ``lead``: the constant that is the lag of stages
+    after those that prepare a tile.
 
     A *continuous* loop does not drain: when it runs again, its stages with a lag first work on the last
     iterations of the run before, with the scalars of that run. ``steps`` counts the steps of all runs. The
@@ -260,9 +271,7 @@ class Pipelined(Statement):
     stages: tuple[Stage, ...]
     lags: tuple[int, ...]
     prefetch: Named | None = None
-    ring: Named | None = None
     lead: Named | None = None
-    back_pressure: bool = False
     steps: Steps | None = None
     when: tuple[Expr | None, ...] = ()
     shorter: tuple[tuple[GlobalTensor, int], ...] = ()
@@ -325,15 +334,13 @@ BLOCK_MODE, DEVICE_MODE = 2, 0
 class SetCrossFlag(Statement):
     """A cross-core flag, raised once the pipe's earlier instructions are complete.
 
-    ``mode``: 0 among all cores of a kind, 2 between an AIC and its two AIVs. ``ring``: the only workspace
-    tensor that the flag speaks of; None for all of them.
+    ``mode``: 0 among all cores of a kind, 2 between an AIC and its two AIVs.
     """
 
     name: str
     flag: int
     mode: int
     pipe: Pipe
-    ring: GlobalTensor | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

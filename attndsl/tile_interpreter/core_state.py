@@ -24,6 +24,7 @@ from attndsl.tile.statements import (
     Collect,
     Earlier,
     For,
+    Handed,
     KeepScalars,
     PickTensor,
     SetCrossFlag,
@@ -199,6 +200,12 @@ class CoreState:
             self._slots[buffer] = self._slots.get(buffer, 0) + 1
             if buffer.slots > 1:
                 self._current.pop(buffer, None)
+
+    def take_slot(self, part: Handed) -> None:
+        """A part of a lifetime begins that goes from stage to stage: in the slot of the step."""
+        for buffer in part.buffers:
+            self._slots[buffer] = int(self.value(part.slot))
+            self._current.pop(buffer, None)
 
     def note_ring(self, region: GlobalRegion) -> None:
         """A tile is about to be written to a ring of the block."""

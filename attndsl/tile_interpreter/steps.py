@@ -20,6 +20,7 @@ from attndsl.tile.statements import (
     Collect,
     Earlier,
     For,
+    Handed,
     If,
     KeepScalars,
     Let,
@@ -226,6 +227,17 @@ def _alloc(item: Alloc) -> Step:
     return run
 
 
+def _handed(item: Handed) -> Step:
+    body = step(item.body)
+
+    def run(core: CoreState) -> None:
+        core.take_slot(item)
+        if body is not None:
+            body(core)
+
+    return run
+
+
 def _all(statement: Seq | Stage) -> Step | None:
     steps = tuple(found for child in statement.children() if (found := step(child)) is not None)
     if len(steps) < 2:
@@ -257,6 +269,7 @@ _MAKERS: dict[type[Statement], Callable[..., Step | None]] = {
     Earlier: _earlier,
     KeepScalars: _keep,
     Alloc: _alloc,
+    Handed: _handed,
     Seq: _all,
     Stage: _all,
     PickTensor: _pick,

@@ -40,6 +40,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "value_width": ("auto", 256),
     "split_kv": ("auto", "idle", "even", 1, 2, 4),
     "task_rows": ("even", "most"),
+    "value_source": ("auto", "memory", "keys"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 

@@ -22,17 +22,12 @@ lengths = op.lengths("lengths", "B", one_for_all=False, meaning="cached tokens o
 scale = op.param("scale", float, default=0.0722, finite=True)
 op.param("latent", int, default=512, ge=1, le=512, meaning="channels that are values")
 
-# What must hold of each call. Elements are read by indices, and `over` says how many of each there are.
-b, j = attend.BATCH, attend.KEY
+# What must hold of each call. Elements are read by indices, and `over` says how many of each there are. That
+# rows fit the columns of the table, and that these name blocks of the cache, is demanded by itself.
+b = attend.BATCH
 op.require(latent <= D, "must be channels of the cache", argument="latent")
 op.require(R % 16 == 0, "must have a multiple of 16 rows a block", argument="cache")
-op.require((lengths[b] >= 0) & (lengths[b] <= W * R), "must fit the blocks of the table", over={b: B})
-op.require(
-    (table[b, j] >= 0) & (table[b, j] < P),
-    "must name a block of the cache",
-    over={b: B, j: W},
-    argument="table",
-)
+op.require(lengths[b] >= 0, "must not be negative", over={b: B})
 
 # What is computed. attend.leading takes the first channels; nothing is read twice that the tile still holds.
 keys = attend.paged(cache, table, R, length=lengths)

@@ -19,13 +19,7 @@ latent = op.param("latent", int, default=512, ge=1, le=512)
 b, i, j = attend.BATCH, attend.QUERY, attend.KEY
 op.require(latent <= D, "must be channels of the cache", argument="latent")
 op.require(R % 16 == 0, "must have a multiple of 16 rows a block", argument="cache")
-op.require((lengths[b] >= 0) & (lengths[b] <= W * R), "must fit the blocks of the table", over={b: B})
-op.require(
-    (table[b, j] >= 0) & (table[b, j] < P),
-    "must name a block of the cache",
-    over={b: B, j: W},
-    argument="table",
-)
+op.require(lengths[b] >= 0, "must not be negative", over={b: B})
 
 keys = attend.paged(cache, table, R, length=lengths)
 values = attend.paged(attend.leading(cache, latent), table, R, length=lengths)

@@ -290,18 +290,28 @@ def test_generate_tells_before_it_writes(tmp_path: Path, attndsl: Command) -> No
 
 
 def test_verify_ends_and_records_nothing_when_the_emulator_does_not_compile(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MINE)
+    record = records.FOLDER / "relay_attention.json"
+    before = record.read_bytes()
     broken = tmp_path / "cxx"
     broken.write_text(
         '#!/bin/sh\n[ "$1" = --version ] && echo g++ && exit\necho "error: broken" >&2; exit 1\n'
     )
     broken.chmod(0o755)
-    command = ("verify", "mine.py", "--cases", "6", "--backend", "emulator", "--record")
+    command = ("verify", "relay_attention", "--cases", "2", "--backend", "emulator", "--record")
     environment = {"CXX": str(broken), "ATTNDSL_CACHE_DIR": str(tmp_path / "cache")}
     done = in_a_process(*command, cwd=tmp_path, **environment)
     assert done.returncode == 1 and done.stdout == "", done.stdout
     assert "does not compile" in done.stderr and "recorded" not in done.stderr
-    assert not (records.FOLDER / "plain_attention.json").exists()
+    assert record.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--record", "--renew-record"])
+def test_a_file_of_a_user_has_no_record(option: str, tmp_path: Path, attndsl: Command) -> None:
+    """It would get into the package, and the next list would not tell it."""
+    (tmp_path / "mine.py").write_text(MINE)
+    refused = attndsl("verify", "mine.py", option, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert f"{option} is for the records of shipped operators, and mine.py is none" in refused.stderr
 
 
 def test_verify_prints_what_no_case_reached(tmp_path: Path, attndsl: Command) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from attndsl.api import ops
 from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Argument, Names
 from attndsl.spec.binding.binding import arguments_by_name
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec
+from attndsl.spec.operator.loader import shipped_names
 from attndsl.spec.operator.operator import Operator
 from tests.support.compile_once import require_compiled
 
@@ -40,31 +42,31 @@ Blob._fields_ = [
     ("entries", ctypes.POINTER(Blob)),
 ]
 
-_GLUE = """
-#include <cstring>
-#include "{op}_check.h"
-struct Blob {{
+_READERS = """
+struct Blob {
     int64_t given, dtype, rank; const int64_t *shape; const void *values;
     int64_t integer; double number; const char *text; int64_t list, count; const Blob *entries;
-}};
+};
 [[maybe_unused]] static attndsl::Tensor ReadTensor(const Blob &b)
-{{
+{
     attndsl::Tensor t;
     t.given = b.given != 0;
     t.dtype = static_cast<attndsl::DataType>(b.dtype);
     t.shape.assign(b.shape, b.shape + b.rank);
     t.values = b.values;
     return t;
-}}
+}
 [[maybe_unused]] static attndsl::TensorList ReadList(const Blob &b)
-{{
+{
     attndsl::TensorList l;
     l.given = b.given != 0;
     l.list = b.list != 0;
     for (int64_t i = 0; i < b.count; ++i) l.entries.push_back(ReadTensor(b.entries[i]));
     return l;
-}}
-extern "C" void check(const Blob *blobs, char *out, int64_t room)
+}
+"""
+_CHECK = """
+extern "C" void check_{op}(const Blob *blobs, char *out, int64_t room)
 {{
     {host}::Call call;
 {reads}
@@ -78,24 +80,43 @@ extern "C" void check(const Blob *blobs, char *out, int64_t room)
 """
 
 
+def glue(operators: Sequence[Operator]) -> str:
+    """What makes the checks of operators callable, ``check_NAME`` each, in one source."""
+    every = [Names(each) for each in operators]
+    checks = [_CHECK.format(op=each.op, host=each.host, reads=reads_of(each)) for each in every]
+    headers = [f'#include "{each.op}_check.h"' for each in every]
+    return "\n".join(["#include <cstring>", *headers, _READERS, *checks])
+
+
+def reads_of(names: Names) -> str:
+    """The lines that fill a call from blobs."""
+    passed = [(i, item) for i, item in enumerate(names.arguments) if item.passed]
+    return "\n".join(f"    {_read(item, i)}" for i, item in passed)
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[Operator, ...]:
+    """The shipped operators and their modes."""
+    return tuple(each for name in shipped_names() for each in (getattr(ops, name), *getattr(ops, name).modes))
+
+
 @lru_cache(maxsize=16)
-def library(operator: Operator, folder: Path) -> ctypes.CDLL:
-    """The compiled host checks of an operator."""
-    names = Names(operator)
-    folder = folder / names.op
+def library(operators: tuple[Operator, ...], folder: Path) -> ctypes.CDLL:
+    """The compiled host checks of operators: most of the time goes to what all of them have."""
+    every = [Names(each) for each in operators]
+    folder = folder / ("shipped" if operators == shipped() else every[0].op)
     folder.mkdir(exist_ok=True)
-    for name, text in host_files(names).items():
-        (folder / Path(name).name).write_text(text)
-    reads = "\n".join(f"    {_read(item, i)}" for i, item in enumerate(names.arguments) if item.passed)
-    source = folder / f"{names.op}_glue.cpp"
-    source.write_text(_GLUE.format(op=names.op, host=names.host, reads=reads))
-    made = folder / f"{names.op}.so"
+    written: dict[str, str] = {}
+    for names in every:
+        for name, text in host_files(names).items():
+            assert written.setdefault(Path(name).name, text) == text
+            (folder / Path(name).name).write_text(text)
+    source = folder / "glue.cpp"
+    source.write_text(glue(operators))
+    made = folder / "checks.so"
     flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-Wno-format-truncation", "-shared", "-fPIC"]
     require_compiled([*flags, source], made)
-    loaded = ctypes.CDLL(str(made))
-    loaded.check.argtypes = [ctypes.POINTER(Blob), ctypes.c_char_p, ctypes.c_int64]
-    loaded.check.restype = None
-    return loaded
+    return ctypes.CDLL(str(made))
 
 
 def _read(item: Argument, position: int) -> str:
@@ -195,11 +216,20 @@ class Blobs:
         blob.values = array.ctypes.data
 
 
-def checked(operator: Operator, call: Mapping[str, Any], folder: Path) -> tuple[str, str, list[str]]:
-    """What the host check says: class of the error, message, warnings; both empty for a legal call."""
+def checked(
+    operator: Operator, call: Mapping[str, Any], folder: Path, together: tuple[Operator, ...] = ()
+) -> tuple[str, str, list[str]]:
+    """What the host check says: class of the error, message, warnings; both empty for a legal call.
+
+    ``together``: operators whose checks are compiled with it, those that are shipped all at once.
+    """
     chosen = operator._modes.chosen(operator, call)
     blobs = Blobs(chosen, call)
     out = ctypes.create_string_buffer(1 << 14)
-    library(chosen, folder).check(blobs.array, out, len(out))
+    compiled = library(together or (shipped() if chosen in shipped() else (chosen,)), folder)
+    check = compiled[f"check_{Names(chosen).op}"]
+    check.argtypes = [ctypes.POINTER(Blob), ctypes.c_char_p, ctypes.c_int64]
+    check.restype = None
+    check(blobs.array, out, len(out))
     error, message, *warnings = out.value.decode().split("\n")
     return error, message, [line for line in warnings if line]

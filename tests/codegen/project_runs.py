@@ -18,7 +18,7 @@ from attndsl.execute.execute import arguments_of
 from attndsl.spec.operator.operator import Operator
 from tests.support.compile_once import require_compiled
 
-from .host_calls import _GLUE, Blob, Blobs, _read
+from .host_calls import Blob, Blobs, glue, reads_of
 
 _PLAN = """
 #include "{op}_launch.h"
@@ -55,10 +55,9 @@ class Emulated:
     def __init__(self, operator: Operator, folder: Path, work: Path) -> None:
         self._operator, self._names = operator, names_of(operator)
         names = self._names
-        passed = [(i, item) for i, item in enumerate(names.arguments) if item.passed]
-        reads = "\n".join(f"    {_read(item, i)}" for i, item in passed)
         source, made = work / "glue.cpp", work / "glue.so"
-        source.write_text((_GLUE + _PLAN).format(op=names.op, host=names.host, reads=reads))
+        plan = _PLAN.format(op=names.op, host=names.host, reads=reads_of(names))
+        source.write_text(glue([operator]) + plan)
         flags = ["-std=c++17", "-O0", "-shared", "-fPIC", "-I", str(folder / "op_host")]
         require_compiled([*flags, source], made)
         self._library = ctypes.CDLL(str(made))

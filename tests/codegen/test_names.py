@@ -89,10 +89,10 @@ def written(operator, folder):
     project = plan_project(operator, KernelRequest(dtypes=("float16",), head_sizes=(16,)))
     texts = (comment(operator.name), comment(operator.document), comment(operator.summary))
     named = dict(zip(("name", "document", "summary"), texts, strict=True))
-    page = Page(command=texts[0], names=names, features=(), not_lowered=(), **named)
+    page = Page(command=texts[0], verify=texts[0], names=names, features=(), not_lowered={}, **named)
     files = project.files() or (
         host_files(names) | definition_files(names, ()) | binding_files(names, page)
-        | build_files(names, page, samples=False)
+        | build_files(names, page, samples=False, tests=False)
     )  # fmt: skip
     for name, text in files.items():
         assert ".." not in name.split("/") and not name.startswith("/"), name

@@ -125,8 +125,8 @@ def test_the_sample_is_free_of_warnings(project, tmp_path):
 def test_the_torch_extension_compiles(operator, tmp_path):
     """Against stand-ins of PyTorch's interface and of the launcher, for every operator."""
     names = names_of(operator)
-    texts = {"command": "", "name": operator.name, "document": "", "summary": ""}
-    page = Page(names=names, features=(), not_lowered=(), **texts)
+    texts = {"command": "", "verify": "", "name": operator.name, "document": "", "summary": ""}
+    page = Page(names=names, features=(), not_lowered={}, **texts)
     made = host_files(names) | binding_files(names, page)
     members = ", ".join([item.name for item in names.tensors] + list(names.outputs.values()))
     made[f"direct/{names.op}_run.h"] = RUN_STAND_IN.format(names=names, members=members)

@@ -90,7 +90,8 @@ def test_lists_that_are_updated_have_a_result_for_each_tensor(folder):
 
 
 PROGRAM = """#include <cstdio>
-#include "{op}_shapes.h"
+#include <cstdlib>
+{headers}
 struct Symbol {{
     Symbol(int64_t number) : text(std::to_string(number)) {{}}
     template <size_t N> Symbol(const char (&name)[N]) : text(name) {{}}
@@ -100,48 +101,74 @@ struct Symbol {{
 Symbol operator*(const Symbol &a, const Symbol &b) {{ return Symbol(a, '*', b); }}
 Symbol operator/(const Symbol &a, const Symbol &b) {{ return Symbol(a, '/', b); }}
 bool operator==(const Symbol &a, const Symbol &b) {{ return a.text == b.text; }}
-int main()
+template <class Results> void Print(const Results &results)
 {{
-    {host}::Call call;
-{fill}
-    for (const auto &result : {host}::ResultShapes<Symbol>(call, {{ {shapes} }})) {{
+    for (const auto &result : results) {{
         const std::vector<Symbol> nothing{{"?"}};
         for (const Symbol &size : result.value_or(nothing)) std::printf("%s ", size.text.c_str());
         std::printf("\\n");
     }}
 }}
+int main(int, char **arguments)
+{{
+    switch (std::atoi(arguments[1])) {{
+{cases}
+    }}
+}}
 """
+CASE = """    case {number}: {{
+        {host}::Call call;
+        {fill}
+        Print({host}::ResultShapes<Symbol>(call, {{ {shapes} }}));
+        break;
+    }}"""
+SYMBOLS = {
+    "merged heads": (
+        ops.incre_flash_attention,
+        "call.num_heads = 4;",
+        '{"query", {"b", 1, "h"}}',
+        ["b 1 h"],
+    ),
+    "several results": (
+        ops.nsa_compress_attention,
+        "call.select_block_count = 16;",
+        '{"query", {"t", "n", "d"}}, {"key", {"r", "k", "d"}}, {"value", {"r", "k", "e"}}',
+        ["t n e", "t k 16", "t n 8", "t n 8"],
+    ),
+    "a size of another tensor": (
+        ops.self_attention,
+        "call.headNum = 6; call.kvHeadNum = 3;",
+        '{"query", {"t", "h"}}, {"value", {"t", "v"}}',
+        ["t (6*(v/3))"],
+    ),
+    "a size that nothing shows": (
+        ops.self_attention,
+        "call.headNum = 6;",
+        '{"query", {"t", "h"}}',
+        ["?"],
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("operator", "fill", "shapes", "wanted"),
-    [
-        (ops.incre_flash_attention, "call.num_heads = 4;", '{"query", {"b", 1, "h"}}', ["b 1 h"]),
-        (
-            ops.nsa_compress_attention,
-            "call.select_block_count = 16;",
-            '{"query", {"t", "n", "d"}}, {"key", {"r", "k", "d"}}, {"value", {"r", "k", "e"}}',
-            ["t n e", "t k 16", "t n 8", "t n 8"],
-        ),
-        (
-            ops.self_attention,
-            "call.headNum = 6; call.kvHeadNum = 3;",
-            '{"query", {"t", "h"}}, {"value", {"t", "v"}}',
-            ["t (6*(v/3))"],
-        ),
-        (ops.self_attention, "call.headNum = 6;", '{"query", {"t", "h"}}', ["?"]),
-    ],
-    ids=["merged heads", "several results", "a size of another tensor", "a size that nothing shows"],
-)
-def test_symbols_reach_the_results(operator, fill, shapes, wanted, tmp_path):
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Prints the shapes of the case whose number it is given."""
+    folder, cases, headers = tmp_path_factory.mktemp("symbols"), [], {}
+    for number, (operator, fill, shapes, _) in enumerate(SYMBOLS.values()):
+        names = names_of(operator)
+        for name, text in host_files(names).items():
+            (folder / name.rpartition("/")[2]).write_text(text)
+        headers[f'#include "{names.op}_shapes.h"'] = None
+        cases.append(CASE.format(number=number, host=names.host, fill=fill, shapes=shapes))
+    source, made = folder / "main.cpp", folder / "program"
+    source.write_text(PROGRAM.format(headers="\n".join(headers), cases="\n".join(cases)))
+    require_compiled(["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", source], made)
+    return made
+
+
+@pytest.mark.parametrize("case", SYMBOLS)
+def test_symbols_reach_the_results(case, program):
     """What a dimension of an argument shows as a whole is not taken apart."""
-    names = names_of(operator)
-    for name, text in host_files(names).items():
-        (tmp_path / name.rpartition("/")[2]).write_text(text)
-    source = tmp_path / "main.cpp"
-    source.write_text(PROGRAM.format(op=names.op, host=names.host, fill=f"    {fill}", shapes=shapes))
-    program = tmp_path / "program"
-    flags = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror"]
-    require_compiled([*flags, source], program)
-    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    assert [line.strip() for line in said.splitlines()] == wanted
+    command = [program, str([*SYMBOLS].index(case))]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [line.strip() for line in said.splitlines()] == SYMBOLS[case][-1]

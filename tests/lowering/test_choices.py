@@ -66,7 +66,7 @@ WORDS = {
     "cores": ("auto",),
     "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",), "value_width": ("auto",),
     "result_rows": ("auto",),
-    "score_slots": ("auto", "ring", "prefetch"),
+    "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
 }  # fmt: skip
 
 
@@ -352,12 +352,15 @@ def test_rows_of_a_step_stay_where_another_memory_than_theirs_is_full():
 
 
 def test_l1_gives_up_what_waits_before_rows():
-    """Queries of the next item come later, and copies of values bring the columns of one multiply."""
+    """Queries of the next item come later, keys do not stay, and copies of values bring the columns of one
+    multiply."""
     wide = Schedule(value_width=256)
     single = replace(wide, query_slots=1)
     assert smaller(wide, {}, ARCHITECTURE, "L1") == single
-    assert smaller(single, {}, ARCHITECTURE, "L1") == replace(single, value_width="auto")
-    assert smaller(single, {"value_width": 256}, ARCHITECTURE, "L1") == replace(single, max_rows=64)
+    again = replace(single, value_source="memory")
+    assert smaller(single, {}, ARCHITECTURE, "L1") == again
+    assert smaller(again, {}, ARCHITECTURE, "L1") == replace(again, value_width="auto")
+    assert smaller(again, {"value_width": 256}, ARCHITECTURE, "L1") == replace(again, max_rows=64)
 
 
 def test_the_depth_of_a_multiply_is_not_cut_to_slivers():
@@ -415,7 +418,7 @@ def test_what_does_not_fit_names_memory_and_largest_buffer(tmp_path):
     buffers = [buffer for buffer in program.buffers() if buffer.space is MemorySpace.UB]
     largest = max(buffers, key=lambda buffer: buffer.total_bytes)
     needed = sum(buffer.slots * -(-buffer.slot_bytes // 32) * 32 for buffer in buffers)
-    needed += ARCHITECTURE.bank_row // 2  # in front of the partials, which meet the accumulator
+    needed += ARCHITECTURE.half_bank_row  # in front of the partials, which meet the accumulator
     message = str(caught.value)
     assert f"needs {needed} bytes of UB, {184 * 1024} are usable" in message
     assert f"the largest buffer is {largest.name} with 2 x {largest.slot_bytes} bytes" in message

@@ -152,6 +152,24 @@ def test_byte_masks_of_packed_rows(tmp_path: Path, axes: str) -> None:
     assert_computes(op, "tile", **packed_call([4, 9], [150, 70]), mask=made)
 
 
+@pytest.mark.parametrize("axes", ["T", "B T", "K T", "B K T"])
+def test_tensors_of_keys_that_query_heads_share_are_added_whole(tmp_path: Path, axes: str) -> None:
+    declared = f'bias = op.input("bias", "{axes}", dtype="float32", axes="{axes}")'
+    op = decode_spec(tmp_path, DECODE_SCORES, "s = s + bias", DECODE_RESULT, declared=declared)
+    made = np.random.default_rng(5).standard_normal([SIZES[axis] for axis in axes.split()])
+    assert_computes(op, "tile", **decode_call(), bias=made.astype(np.float32))
+
+
+@pytest.mark.parametrize("axes", ["Q T", "B Q T", "S T", "K Q T"])
+def test_tensors_of_positions_and_keys_are_added_whole(tmp_path: Path, axes: str) -> None:
+    sizes = {"B": ("B", 2), "K": ("K", 2), "S": ("T1", 13), "Q": ("S1", 9), "T": ("S2", 150)}
+    layout = " ".join(sizes[axis][0] for axis in axes.split())
+    declared = f'bias = op.input("bias", "{layout}", dtype=query, axes="{axes}")'
+    op = packed_spec(tmp_path, "s = s + bias", PACKED_RESULT, declared=declared)
+    made = np.random.default_rng(6).standard_normal([sizes[axis][1] for axis in axes.split()])
+    assert_computes(op, "tile", **packed_call([4, 9], [150, 70]), bias=made.astype(np.float16))
+
+
 @pytest.mark.parametrize("axes", ["N T", "B N"])
 def test_byte_masks_of_rows_on_the_emulator(tmp_path: Path, axes: str) -> None:
     declared = f'mask = op.input("mask", "{axes}", dtype="bool", axes="{axes}")'

@@ -97,12 +97,17 @@ def test_a_tensor_of_positions_is_loaded_run_by_run() -> None:
     assert found[4:6] == ["else:", "for row in 0..chunk:"]
 
 
-def test_a_tensor_without_heads_is_refused() -> None:
-    with pytest.raises(
-        NotLowered,
-        match=r"bias, a tensor by key without query heads, .*bias\.at\(b, j\) reads it at each key",
-    ):
-        modified(elementwise("add", tensor("bias", ("B", "T"))))
+@pytest.mark.parametrize("axes", ["B T", "T", "B K T", "K T"])
+def test_a_tensor_without_heads_is_loaded_row_by_row(axes: str) -> None:
+    c, made = modified(elementwise("add", tensor("bias", axes.split())))
+    found = lines(made.load_rows(c))
+    assert found[0] == "for row in 0..chunk:" and "biasRows" in found[-1] and "StrideN" not in found[-1]
+
+
+def test_a_tensor_of_positions_alone_is_loaded_once_for_neighbouring_positions() -> None:
+    c, made = modified(elementwise("add", tensor("bias", ("Q", "T"))), query=PADDED)
+    found = lines(made.load_rows(c))
+    assert found[0] == "if heads == 1:" and "pitch biasStrideQ" in found[3]
 
 
 def test_a_number_of_each_head_is_read_row_by_row() -> None:

@@ -13,7 +13,8 @@ from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
 from attndsl.expr import Expr
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import all_continuous, turns
+from attndsl.lowering.attention.continuous import all_continuous
+from attndsl.lowering.attention.item_turns import turns
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import ITEM
 from attndsl.lowering.work_partition import item_of_round

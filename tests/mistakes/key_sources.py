@@ -284,4 +284,76 @@ KEYS = (
         (("T=W * R, ", ""),),
         ("mine.py:17: axis 'T', key positions of a batch row, has no size; write op.axes(T=...)"),
     ),
+    Mistake(
+        "keys as values",
+        DENSE,
+        (("attend.rows(value, length=lengths)", "attend.rows(key, length=lengths)"),),
+        (
+            "mine.py:21: mine: WeightedSum: value rows have the axes (B, K, T, E), not (B, K, T, D); pass "
+            'axes="B K T E" to op.input of the values, or attend.leading(tensor, D) of a tensor whose rows '
+            "are keys, too [weighted_sum_runs_over_keys]"
+        ),
+        instead=(
+            ("attend.rows(value, length=lengths)", "attend.rows(attend.leading(key, D), length=lengths)"),
+        ),
+    ),
+    Mistake(
+        "rows that are dequantized",
+        DENSE,
+        (
+            ("# more", 'key_scale = op.input("key_scale", "K D", dtype=query, axes="K D")'),
+            ('key = op.input("key", "B K T D", dtype=query', 'key = op.input("key", "B K T D", dtype="int8"'),
+            (
+                "keys, values = attend.rows(key, length=lengths)",
+                "keys, values = attend.dequantize(attend.rows(key, length=lengths), key_scale)",
+            ),
+        ),
+        (
+            "mine.py:17: mine: Dequantize: tensors are dequantized, and rows are read of what that gives: "
+            "write "
+            "attend.rows(attend.dequantize(tensor, scale), length=...), and paged or packed alike "
+            "[dequantize_reads_int8]"
+        ),
+        instead=(
+            ("# more", 'key_scale = op.input("key_scale", "K D", dtype=query, axes="K D")'),
+            ('key = op.input("key", "B K T D", dtype=query', 'key = op.input("key", "B K T D", dtype="int8"'),
+            ('dtype=("float16", "bfloat16")', 'dtype="float16"'),
+            (
+                "keys, values = attend.rows(key, length=lengths)",
+                "keys, values = attend.rows(attend.dequantize(key, key_scale), length=lengths)",
+            ),
+        ),
+    ),
+    Mistake(
+        "lists by query head",
+        DENSE,
+        (
+            (
+                "# more",
+                'H, X = op.dims("H X")\nop.axes(H=H, X=X)\n'
+                'lists = op.input("lists", "B N H X", dtype="int32", axes="B N H X")',
+            ),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "keys, values = (attend.selected(each, lists, 64, queries=64) for each in (keys, values))\n"
+                "s = attend.scores(query, keys) * scale",
+            ),
+        ),
+        (
+            "mine.py:20: mine: Selected: lists of blocks have an axis X, and any of B, K, and Q, H for "
+            "blocks of "
+            "queries, or S of packed queries, not (B, N, H, X); query heads of a key/value head share its "
+            "keys and "
+            "its list: what each of them sees is a mask by blocks, as s.where(blocks[b, n, i // 64, j // "
+            "64]) "
+            "[selected_rows_have_lists]"
+        ),
+        instead=(
+            (
+                "# more",
+                'H, X = op.dims("H X")\nblocks = op.input("blocks", "B N H X", dtype="bool", indexed=True)',
+            ),
+            ("s = s.where(j <= i)", "s = s.where(blocks[b, n, i // 64, j // 64] & (j <= i))"),
+        ),
+    ),
 )

@@ -79,7 +79,7 @@ LAYOUTS = (
         ),
         (
             "mine.py:7: layout 'B N S X': 'X' is none of the axes B N Q D of this tensor; axis D has the "
-            "size D in all tensors: write D for X"
+            "size D in all tensors: write D for X; channels in parts, as rotary ones, are one tensor"
         ),
     ),
     Mistake(
@@ -208,7 +208,9 @@ LAYOUTS = (
         (('axes="B K T E"', 'axes="B K T D"'),),
         (
             "mine.py:21: mine: WeightedSum: value rows have the axes (B, K, T, E), not (B, K, T, "
-            'D); pass axes="B K T E" to op.input of the values [weighted_sum_runs_over_keys]'
+            'D); pass axes="B K T E" to op.input of the values, or attend.leading(tensor, D) of a tensor '
+            "whose "
+            "rows are keys, too [weighted_sum_runs_over_keys]"
         ),
     ),
     Mistake(

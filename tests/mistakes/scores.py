@@ -22,7 +22,14 @@ SCORES = (
         (("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * D**-0.5"),),
         (
             "mine.py:18: TypeError: 'D ** -0.5': numbers of a call have + - * / // % and whole "
-            'powers up to 4; pass a scale as a parameter, as in scale = op.param("scale", float)'
+            'powers up to 4; pass a scale as a parameter, as in scale = op.param("scale", float), or divide '
+            "scores by attend.sqrt(attend.index(D))"
+        ),
+        instead=(
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) / attend.sqrt(attend.index(D))",
+            ),
         ),
     ),
     Mistake(
@@ -192,46 +199,6 @@ SCORES = (
         ),
     ),
     Mistake(
-        "bias by key",
-        DENSE,
-        (
-            ("# more\n", 'bias = op.input("bias", "B T", dtype=query, axes="B T")\n'),
-            ("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale + bias"),
-        ),
-        (
-            "mine has no kernel yet: mine.py:13: scores and bias, a tensor by key without query "
-            "heads, has no lowering rule yet; bias.at(b, j) reads it at each key, or give it an "
-            "axis N; the reference backend computes it"
-        ),
-        instead=(
-            ("# more\n", 'bias = op.input("bias", "B T", dtype=query, axes="B T")\n'),
-            (
-                "s = attend.scores(query, keys) * scale",
-                "s = attend.scores(query, keys) * scale + bias.at(b, j)",
-            ),
-        ),
-    ),
-    Mistake(
-        "bias by position",
-        DENSE,
-        (
-            ("# more\n", 'bias = op.input("bias", "S T", dtype=query, axes="Q T")\n'),
-            ("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale + bias"),
-        ),
-        (
-            "mine has no kernel yet: mine.py:13: scores and bias, a tensor by key without query "
-            "heads, has no lowering rule yet; bias.at(i, j) reads it at each key, or give it an "
-            "axis N; the reference backend computes it"
-        ),
-        instead=(
-            ("# more\n", 'bias = op.input("bias", "S T", dtype=query, axes="Q T")\n'),
-            (
-                "s = attend.scores(query, keys) * scale",
-                "s = attend.scores(query, keys) * scale + bias.at(i, j)",
-            ),
-        ),
-    ),
-    Mistake(
         "element as a number",
         DENSE,
         (
@@ -346,23 +313,6 @@ SCORES = (
         (
             "mine.py:20: AttributeError: module 'attndsl.spec.authoring.attend' has no attribute "
             "'dropout'; operators are of inference: leave it out"
-        ),
-    ),
-    Mistake(
-        "norms of keys by key/value head",
-        DENSE,
-        (
-            ("# more", 'norms = op.input("norms", "B K T", dtype="float32", axes="B K T")'),
-            ("s = s.where(j <= i)", "s = (s * norms).where(j <= i)"),
-        ),
-        (
-            "mine has no kernel yet: mine.py:13: scores and norms, a tensor by key without query heads, has "
-            "no lowering rule yet; norms.at(b, n // (N // K), j) reads it at each key, or give it an axis N; "
-            "the reference backend computes it"
-        ),
-        instead=(
-            ("# more", 'norms = op.input("norms", "B K T", dtype="float32", axes="B K T")'),
-            ("s = s.where(j <= i)", "s = (s * norms.at(b, n // (N // K), j)).where(j <= i)"),
         ),
     ),
 )

@@ -171,6 +171,12 @@ def test_comparisons_of_masks() -> None:
     assert changes(operand_rules.masks, compare) == [";", compare.replace("LT", "LE")]
 
 
+def test_lanes_that_are_filled_one_late_or_not_at_all() -> None:
+    fill = "FillLanes(score, keys % 64, x, chunk, 512);"
+    assert changes(operand_rules.masks, fill) == [";", fill.replace("keys %", "1 + keys %")]
+    assert changes(operand_rules.masks, "FillRows(score, keys % 64, x, chunk, 512);") == []
+
+
 def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:
     assert changes(event_rules.missing_barriers, "PipeBarrier<PIPE_ALL>();") == []
     assert changes(event_rules.missing_barriers, "PipeBarrier<PIPE_V>();") == [";"]

@@ -29,7 +29,6 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
     For,
-    If,
     Let,
     Pipelined,
     Seq,
@@ -373,117 +372,29 @@ def _overwrites(order, rings, number, depth, ahead, behind, stop) -> bool:
     return False
 
 
-# Loops whose readers give slots back.
-
-
-def test_a_flag_for_a_free_slot_tells_of_its_own_ring_alone():
-    """Two rings between the same stages: that a slot of one was read says nothing of the other."""
-    cores, lags, rings = (Core.AIC, Core.AIV), (0, 0), ((0, 1), (0, 1))
-    found = [
-        slot_reuse.defect_of_runs(cores, lags, rings, 1, (3,), (), frozenset(back_pressure))
-        for back_pressure in ((0, 1), (0,), (1,))
-    ]
-    assert found == [slot_reuse.SOUND, 1, 0]
-
-
-C = ring("ringC", "float32")
-
-
-def attention_then_back_pressure(
-    depth_of_second: int = 2, extent: str = "tiles", back_pressure: bool = True
-) -> Program:
-    """Cube, vector, cube in one loop; behind it cube and vector alone, in every item."""
-    load_c = LoadRows(dst=LOADED.region(0, 1, 64), src=C.region(TILE * 64, 1, 64))
-    fix_c = Fixpipe(dst=C.region(TILE * 64, 4, 16, 16), src=L0C.region(), m=Const(16))
-    made = three_stages(WORK["stored from what was loaded"])
-    again = Pipelined(
+def cube_then_vector(name: GlobalTensor) -> Pipelined:
+    """A loop from whose vector cores nothing comes back to the cube."""
+    stored = Fixpipe(dst=name.region(TILE * 64, 4, 16, 16), src=L0C.region(), m=Const(16))
+    loaded = LoadRows(dst=LOADED.region(0, 1, 64), src=name.region(TILE * 64, 1, 64))
+    return Pipelined(
         var=TILE,
-        extent=Symbol(extent),
+        extent=Symbol("tiles"),
         stages=(
-            stage("MakeAgain", Core.AIC, life(L0C, fix_c)),
-            stage("TakeAgain", Core.AIV, life(LOADED, load_c, life(MADE, converted()))),
+            stage("MakeAgain", Core.AIC, life(L0C, stored)),
+            stage("TakeAgain", Core.AIV, life(LOADED, loaded, life(MADE, converted()))),
         ),
-        lags=(0, depth_of_second),
-        back_pressure=back_pressure,
+        lags=(0, 2),
     )
-    item = For(var=Symbol("item"), end=Symbol("items"), body=seq(made.body, again))
-    return made.with_(body=seq(item), workspace=(A, B, C))
 
 
-def test_a_reader_gives_slots_back_where_nothing_else_comes_back():
-    joint = derive_flags(attention_then_back_pressure())
-    assert list(joint.flags) == ["ringAReady", "ringBReady", "ringCReady", "ringCFree"]
-    guarded = {
-        next(iter(branch.then.body)): str(branch.condition)
-        for branch in joint.body.walk()
-        if isinstance(branch, If)
-    }
-    conditions = {type(flag): text for flag, text in guarded.items() if flag.name == "ringCFree"}
-    assert conditions == {WaitCrossFlag: "tile >= 3", SetCrossFlag: "tile + 3 < tiles"}
-    assert split_cores(joint)
-
-
-def test_without_flags_for_free_slots_the_second_loop_overwrites():
+def test_each_loop_has_a_proof_of_its_own():
+    """A second loop of an item overwrites its slots, although the first orders both cores in each item."""
+    more = ring("ringC", "float32")
+    made = three_stages(WORK["stored from what was loaded"])
+    item = For(var=Symbol("item"), end=Symbol("items"), body=seq(made.body, cube_then_vector(more)))
+    assert derive_flags(made).flags == {"ringAReady": 0, "ringBReady": 1}
     with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC that TakeAgain may still"):
-        derive_flags(attention_then_back_pressure(back_pressure=False))
-
-
-def test_a_loop_with_back_pressure_alone_overwrites_the_slots_of_its_last_run():
-    """Nothing orders the first tiles of a run behind the last of the run before."""
-    program_ = attention_then_back_pressure()
-    (item,) = program_.body.body
-    assert isinstance(item, For)
-    alone = item.with_children((seq(item.body.body[-1]),))
-    with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC"):
-        derive_flags(program_.with_(body=seq(alone), workspace=(C,)))
-
-
-def test_loops_of_different_lengths_are_not_followed_together():
-    for other in ({"extent": "others"}, {"depth_of_second": 1}):
-        with pytest.raises(InternalError, match="differ in their extents or rings"):
-            derive_flags(attention_then_back_pressure(**other))
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_loop_that_short_items_go_without_is_left_out_of_their_runs(which):
-    """Items of one tile go without the second loop: sound. Without the first: nothing orders the second."""
-    program_ = attention_then_back_pressure()
-    (item,) = program_.body.body
-    loops = list(item.body.body)
-    several = If(condition=Symbol("tiles") > 1, then=seq(loops[which]))
-    loops[which] = several
-    guarded = program_.with_(body=seq(item.with_children((seq(*loops),))))
-    if which == 1:
-        assert "ringCFree" in derive_flags(guarded).flags
-        return
-    with pytest.raises(InternalError, match="MakeAgain overwrites a slot of ringC"):
-        derive_flags(guarded)
-
-
-def test_a_flag_for_free_slots_speaks_of_its_ring_alone():
-    """Loads do not wait for stores to another ring; a flag that spoke of all rings would have to."""
-    split = split_cores(derive_flags(attention_then_back_pressure()))
-
-    def of_all(item: Statement) -> Statement:
-        return replace(item, ring=None) if isinstance(item, SetCrossFlag) else item
-
-    def stores_are_waited_for(tree: Seq) -> bool:
-        done = synchronize(split.with_(cores={Core.AIV: tree})).cores[Core.AIV]
-        pairs = {(item.source, item.target) for item in done.walk() if isinstance(item, SetEvent)}
-        return (Pipe.MTE3, Pipe.MTE2) in pairs
-
-    tree = split.cores[Core.AIV]
-    assert not stores_are_waited_for(tree)
-    assert stores_are_waited_for(as_seq(rewrite(tree, of_all) or seq()))
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_rings_with_back_pressure_need_the_flag_at_every_depth(depth):
-    cores = (Core.AIC, Core.AIV, Core.AIC, Core.AIC, Core.AIV)
-    lags, rings = (0, 0, depth - 1, 0, depth - 1), ((0, 1), (1, 2), (3, 4))
-    parts = (0, 0, 0, 1, 1)
-    assert slot_reuse.first_defect(cores, lags, rings, depth, parts, frozenset({2})) == slot_reuse.SOUND
-    assert slot_reuse.first_defect(cores, lags, rings, depth, parts) == 2
+        derive_flags(made.with_(body=seq(item), workspace=(A, B, more)))
 
 
 # What no flag covers.

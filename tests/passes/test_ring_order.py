@@ -46,8 +46,8 @@ def write(target: GlobalTensor = RING) -> Instruction:
     return StoreRows(dst=target.region(0, 1, 64), src=X.region(0, 1, 64))
 
 
-def flag(pipe: Pipe = MTE3, mode: int = BLOCK_MODE, ring: GlobalTensor | None = None) -> SetCrossFlag:
-    return SetCrossFlag(name="done", flag=0, mode=mode, pipe=pipe, ring=ring)
+def flag(pipe: Pipe = MTE3, mode: int = BLOCK_MODE) -> SetCrossFlag:
+    return SetCrossFlag(name="done", flag=0, mode=mode, pipe=pipe)
 
 
 def early(*statements: Statement) -> list[str]:
@@ -77,17 +77,16 @@ def test_what_a_pipe_knows_by_way_of_another_counts():
         [read(DEVICE), flag()],
         [flag(), read()],
         [read(), flag(mode=DEVICE_MODE)],
-        [read(OTHER), flag(ring=RING)],
         [read()],
     ],
-    ids=["an input", "not a ring", "behind the flag", "among all cores", "another ring", "no flag"],
+    ids=["an input", "not a ring", "behind the flag", "among all cores", "no flag"],
 )
 def test_what_a_flag_does_not_speak_of(harmless):
     assert early(*harmless) == []
 
 
-def test_a_flag_of_one_ring_speaks_of_that_ring():
-    assert early(read(RING), read(OTHER), flag(ring=RING)) == ["MTE2 on ring"]
+def test_a_flag_speaks_of_every_ring():
+    assert early(read(RING), read(OTHER), flag()) == ["MTE2 on ring", "MTE2 on other"]
 
 
 def over(end: Symbol, *body: Statement) -> For:

@@ -316,9 +316,9 @@ def test_what_matters_is_looked_for_once_something_asks_for_it(monkeypatch):
     """It takes longer than to find the first cases. Later ones are those found with a look after each."""
     operator, looked = load(USER_SPEC), []
 
-    def looking(call, features):
+    def looking(call, features, **how):
         looked.append(features)
-        return effective_features(call, features)
+        return effective_features(call, features, **how)
 
     def eager(self, *arguments):
         case = late_next(self, *arguments)

@@ -39,7 +39,7 @@ def recorded(verified, tmp_path):
 
 def test_features_of_cases_that_passed_are_checked_and_others_are_not(recorded):
     found, folder = recorded
-    states = records.features_by_backend(ops.relay_attention, folder)
+    states = records.features_by_backend(ops.relay_attention, records.read(NAME, folder))
     seen = set(found.features_covered())
     passed = (CHECKED, INEFFECTIVE, IMMATERIAL)
     assert {name for name, each in states.items() if each["reference"] in passed} == seen
@@ -109,10 +109,10 @@ def test_another_program_makes_a_record_stale(of_other_sources):
 def test_states_are_told_without_compiling(of_other_sources, monkeypatch):
     path, _ = of_other_sources
     monkeypatch.setattr(record_keys, "program_digest", None)
-    states = records.features_by_backend(ops.relay_attention, path.parent)
+    states = records.features_by_backend(ops.relay_attention, records.read(NAME, path.parent))
     known = {CHECKED, IMMATERIAL, INEFFECTIVE, UNCHECKED}
     assert {CHECKED} <= {each["tile"] for each in states.values()} <= known
-    assert records.sources_changed(ops.relay_attention, path.parent) == ("reference", "tile")
+    assert records.sources_changed(records.read(NAME, path.parent)) == ("reference", "tile")
 
 
 def test_a_record_that_holds_is_renewed(of_other_sources):
@@ -121,7 +121,7 @@ def test_a_record_that_holds_is_renewed(of_other_sources):
     for backend, found in data["backends"].items():
         found["digest"] = records.digest(NAME, backend)
     assert json.loads(path.read_text()) == data
-    assert records.sources_changed(ops.relay_attention, path.parent) == ()
+    assert records.sources_changed(records.read(NAME, path.parent)) == ()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_miss_is_no_check(tmp_path, monkeypatch):
     monkeypatch.setitem(judging._BACKENDS, "reference", posing_as("reference", wrong))
     found = verify(ops.relay_attention, cases=2, backends=())
     records.write(ops.relay_attention, found, (), tmp_path)
-    states = records.features_by_backend(ops.relay_attention, tmp_path)
+    states = records.features_by_backend(ops.relay_attention, records.read(NAME, tmp_path))
     assert {each["reference"] for each in states.values()} == {FAILED, UNCHECKED}
 
 
@@ -160,7 +160,7 @@ def test_what_an_earlier_run_says_of_other_backends_stays(recorded):
     data["backends"]["emulator"] = {"digest": "old", "features": {"dtype float16": {"pass": 1}}}
     path.write_text(json.dumps(data))
     records.write(ops.relay_attention, found, (), folder)
-    states = records.features_by_backend(ops.relay_attention, folder)
+    states = records.features_by_backend(ops.relay_attention, records.read(NAME, folder))
     assert states["dtype float16"]["emulator"] == STALE
 
 
@@ -209,7 +209,7 @@ def test_sources_are_read_once_a_process(monkeypatch):
     records._source_digest.cache_clear()
     records.digest.cache_clear()
     first = {name: records.digest(name, "reference") for name in shipped_names()}
-    records.features_by_backend(ops.relay_attention)
+    records.features_by_backend(ops.relay_attention, records.read(NAME))
     assert {name: records.digest(name, "reference") for name in shipped_names()} == first
     assert sorted(read) == ["emulator", "reference", "tile"]
     assert len(set(first.values())) == len(first)  # what is shared is copied, not continued

@@ -42,7 +42,7 @@ from attndsl.tile.operand_pairs import DTYPES
 from attndsl.tile.pipeline_skew import named_lag
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions, tensors_used
-from attndsl.tile.statements import Alloc, Collect, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
+from attndsl.tile.statements import Alloc, Collect, Handed, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
 
 _DECLARED = 96
 """Columns of a line of declarations."""
@@ -230,9 +230,14 @@ def _specialization(compiled: Compiled) -> Iterator[str]:
     features = ", ".join(name for name in feature_names(operator) if name in special.features)
     if features:
         yield f"with {features}"
+    yield from map(comment, settings_told(operator, special))
+
+
+def settings_told(operator: Contract, special: Specialization) -> Iterator[str]:
+    """What calls of a kernel have in common by its settings, such as ``window > 0``, one line each."""
     for name, value in special.settings:
         if value is not None:
-            yield from map(comment, _setting(operator, special, name, value))
+            yield from _setting(operator, special, name, value)
 
 
 def _setting(operator: Contract, special: Specialization, name: str, value: Any) -> Iterator[str]:
@@ -258,8 +263,6 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
         }
         if loop.stages[0].part:
             yield f"over {keys_of(loop.stages[0].part)}:"
-        if loop.back_pressure:
-            yield "then, over the same tiles again:"
         conditions = loop.when or (None,) * len(loop.stages)
         for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
@@ -342,7 +345,7 @@ def _arrays(program: Program) -> Iterator[ArrayMember]:
 def _slots(program: Program) -> Iterator[str]:
     seen: set[str] = set()
     for item in program.statements():
-        if isinstance(item, Alloc) and item.buffers[0].slots > 1:
+        if isinstance(item, Alloc) and item.buffers[0].slots > 1 and not isinstance(item, Handed):
             name = slot_member(item.buffers)
             if name not in seen:
                 seen.add(name)

@@ -124,7 +124,7 @@ def schedule_text(
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple((constant_text(each.condition), each.meaning) for each in program.requirements),
         memories=memories(program, spelling),
-        half_bank_row=half_bank_row(program),
+        half_bank_row=program.device.architecture.half_bank_row,
     )
 
 
@@ -205,12 +205,8 @@ def _shift(gap: int, program: Program) -> str:
     """Bytes that are left out so that a buffer begins in the other half of a row of banks."""
     if not gap:
         return ""
-    return f" + {_HALF_BANK_ROW}" if gap == half_bank_row(program) else f" + {gap}"
-
-
-def half_bank_row(program: Program) -> int:
-    """Bytes of half a row of the banks of the unified buffer."""
-    return program.device.architecture.bank_row // 2
+    half = program.device.architecture.half_bank_row
+    return f" + {_HALF_BANK_ROW}" if gap == half else f" + {gap}"
 
 
 def _slot_bytes(buffer: Buffer, memory: Memory) -> Expr:

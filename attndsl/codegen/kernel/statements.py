@@ -36,6 +36,7 @@ from attndsl.tile.statements import (
     Collect,
     Earlier,
     For,
+    Handed,
     If,
     KeepScalars,
     Let,
@@ -353,9 +354,11 @@ class Writer:
 
     def _slot(self, lifetime: Alloc, held: _Held, scope: frozenset[str]) -> Iterator[str]:
         """The current slots of a lifetime's buffers by name, what it does with them, and on to the next."""
-        slot, touched = slot_member(lifetime.buffers), _touched_here(lifetime.body)
+        slot, touched = self._spelling.slot(lifetime.buffers), _touched_here(lifetime.body)
         yield from (self._view(buffer, slot) for buffer in lifetime.buffers if buffer in touched)
         yield from self._lines(lifetime.body, (*held, lifetime.buffers), scope)
+        if isinstance(lifetime, Handed):
+            return
         slots = lifetime.buffers[0].slots
         yield f"{slot} ^= 1;" if slots == 2 else f"{slot} = ({slot} + 1) % {slots};"
 

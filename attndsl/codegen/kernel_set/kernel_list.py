@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.base.errors import UserError
+from attndsl.codegen.kernel.kernel import settings_told
 from attndsl.codegen.kernel.shared_texts import SharedText, shared_texts
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
@@ -40,7 +41,10 @@ class ListedKernel:
 
 def kernel_list(kernels: Sequence[Compiled]) -> str:
     """The text of the list, a line a kernel."""
-    about = "what each kernel is specialized on; attndsl verify --project makes calls for those listed here"
+    about = (
+        "what each kernel is specialized on: settings of one such call, and conditions that all of its calls "
+        "keep; attndsl verify --project makes calls for those listed here"
+    )
     texts = shared_texts(kernels)
     rows = ",\n".join(f"  {json.dumps(_row(each, texts.of(each)))}" for each in kernels)
     return f'{{\n "about": {json.dumps(about)},\n "kernels": [\n{rows}\n ]\n}}\n'
@@ -57,6 +61,7 @@ def _row(compiled: Compiled, text: SharedText) -> dict[str, Any]:
         "value_size": special.padded_value_size,
         "features": [name for name in feature_names(operator) if name in special.features],
         "settings": dict(special.settings),
+        "conditions": list(settings_told(operator, special)),
     }
 
 

@@ -13,7 +13,7 @@ from attndsl.expr import Const, Expr, ExprLike, Load, Scope, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import Program
-from attndsl.tile.statements import Alloc, SetEvent
+from attndsl.tile.statements import Alloc, Handed, SetEvent
 
 PARAMETER = "T"
 """The template parameter of a text that kernels of two dtypes share."""
@@ -63,6 +63,12 @@ class Spelling:
             buffer: item.buffers
             for item in program.statements()
             if isinstance(item, Alloc)
+            for buffer in item.buffers
+        }
+        self._slot_of_step: Mapping[Buffer, Symbol] = {
+            buffer: item.slot
+            for item in program.statements()
+            if isinstance(item, Handed)
             for buffer in item.buffers
         }
 
@@ -127,7 +133,12 @@ class Spelling:
             return f"{name} + {event.slot}" if event.slot else name
         if event.ids == 1 or event.slot_of is None:
             return name
-        return f"{name} + {slot_member(self.groups[event.slot_of])}"
+        return f"{name} + {self.slot(self.groups[event.slot_of])}"
+
+    def slot(self, group: tuple[Buffer, ...]) -> str:
+        """The number of the current slot of a lifetime: a member, or the slot of the step."""
+        of_step = self._slot_of_step.get(group[0])
+        return slot_member(group) if of_step is None else self.expr(of_step)
 
     def _index(self, offset: Expr) -> str:
         return "" if offset.same(Const(0)) else f"[{self.expr(offset)}]"

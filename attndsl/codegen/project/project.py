@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attndsl.base.errors import UserError
 from attndsl.base.jobs import fork_map
 from attndsl.codegen.host.op_definition import check_told_apart
-from attndsl.codegen.kernel.dtype_parameter import twin
+from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, twin
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_request import Wanted, chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
@@ -36,6 +36,7 @@ class Project:
     """An operator's compiled specializations and the features that no kernel covers yet.
 
     ``requests``: what it was made for. ``reason``: why there is no kernel at all, where there is none.
+    ``reasons``: why features have no kernel, by feature.
     """
 
     operator: Operator
@@ -43,6 +44,7 @@ class Project:
     kernels: tuple[Compiled, ...]
     not_lowered: tuple[str, ...]
     reason: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def files(self) -> dict[str, str]:
         """Every file of the project by name; none without a kernel."""
@@ -128,7 +130,13 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
     if not kernels:
         reason = str(next(iter(missing.values())))
         return Project(operator=operator, requests=requests, kernels=(), not_lowered=lacking, reason=reason)
-    return Project(operator=operator, requests=requests, kernels=tuple(kernels.values()), not_lowered=lacking)
+    return Project(
+        operator=operator,
+        requests=requests,
+        kernels=tuple(kernels.values()),
+        not_lowered=lacking,
+        reasons={label: str(missing[label]) for label in lacking},
+    )
 
 
 def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[Wanted, bool]]:
@@ -169,12 +177,28 @@ def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Co
             return None
         return keep_compiled(with_operator(parts, operator)) if parts else compiled_for(operator, special)
 
+    import networkx  # noqa: F401 - here, once: forked workers have it then
+
     found: dict[Specialization, Compiled | None] = {}
     for pair, done in zip(pairs, fork_map(made, pairs), strict=True):
-        import attndsl.codegen.project.project_files  # noqa: F401 - needed next: now workers are still busy
-
+        _prepare_for_files()
         found |= zip(pair, map(kept, pair, done), strict=True)
+        for each in filter(None, map(found.get, pair)):
+            guards(each)
+            dtype_parameter(each)
     return [found[special] for special in specials]
+
+
+@lru_cache(maxsize=1)
+def _prepare_for_files() -> None:
+    """What is needed once all is compiled; workers that still compile leave time for it, and the processes
+    that write the files have it then."""
+    import numpy.random  # noqa: F401
+
+    import attndsl.codegen.project.project_files  # noqa: F401
+    from attndsl.codegen.text.render import load_templates
+
+    load_templates("op_host", "op_kernel", "torch")
 
 
 def _pairs(operator: Operator, specials: Sequence[Specialization]) -> list[tuple[Specialization, ...]]:
@@ -194,10 +218,11 @@ def _page(project: Project) -> Page:
     operator = project.operator
     return Page(
         command=comment(f"attndsl generate {operator.in_commands}{operator.device_option}"),
+        verify=comment(f"attndsl verify {operator.in_commands}{operator.device_option} --project ."),
         names=names_of(operator),
         name=comment(operator.name),
         document=comment(operator.document),
         summary=comment(operator.summary),
         features=tuple(name for name in feature_names(operator) if name not in project.not_lowered),
-        not_lowered=project.not_lowered,
+        not_lowered={label: comment(reason) for label, reason in project.reasons.items()},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +15,9 @@ from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
 from attndsl.codegen.kernel.shared_texts import SharedText
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
+from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
+from attndsl.codegen.project.lacking import lacking
 from attndsl.codegen.samples.device_cases import DeviceCase, cases_of
 from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
@@ -29,31 +31,42 @@ _DOCSTRING = 90
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What the project's README tells of the operator; ``command``: what generates it."""
+    """What the project's README tells of the operator.
+
+    ``command``: what generates it, ``verify``: what executes its files. ``not_lowered``: features without a
+    kernel, with the reason.
+    """
 
     command: str
+    verify: str
     names: Names
     name: str
     document: str
     summary: str
     features: tuple[str, ...]
-    not_lowered: tuple[str, ...]
+    not_lowered: Mapping[str, str]
 
 
 def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
     """Every file of a project with kernels."""
     names = page.names
-    cases, found = _in_parallel(kernels, page)
+    by_kernel, found = _in_parallel(kernels, page)
+    cases = tuple(case for of_kernel in by_kernel.values() for case in of_kernel)
     plain = [case for case in cases if case.made_by_counting]
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
-    found |= build_files(names, page, samples=smallest is not None)
+    samples = smallest is not None
+    missing = tuple(lacking(by_kernel, page.not_lowered, samples=samples))
+    found |= build_files(names, page, samples=samples, tests=bool(cases), missing=missing)
     found |= launch_files(names, smallest)
     found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
 
 
-def _in_parallel(kernels: Sequence[Compiled], page: Page) -> tuple[tuple[DeviceCase, ...], dict[str, str]]:
-    """The calls of the project's own tests, and the files that no call is in: by several processes."""
+def _in_parallel(
+    kernels: Sequence[Compiled], page: Page
+) -> tuple[dict[str, tuple[DeviceCase, ...]], dict[str, str]]:
+    """The calls of the project's own tests by kernel, and the files that no call is in: by several
+    processes."""
     names = page.names
     work: list[Callable[[], Any]] = [
         partial(files_around, kernels),  # first, as it takes longest
@@ -66,17 +79,20 @@ def _in_parallel(kernels: Sequence[Compiled], page: Page) -> tuple[tuple[DeviceC
     work += [partial(cases_of, each, number) for number, each in enumerate(kernels)]
     done = list(fork_map(lambda task: task(), work))
     files = {path: text for some in done[:count] for path, text in some.items()}
-    return tuple(case for of_kernel in done[count:] for case in of_kernel), files
+    return dict(zip(map(kernel_name, kernels), done[count:], strict=True)), files
 
 
 def _text_at(path: str, text: SharedText) -> dict[str, str]:
     return {path: kernel_file(text)}
 
 
-def build_files(names: Names, page: Page, *, samples: bool) -> dict[str, str]:
-    """README, build script and build rules of the operator package."""
+def build_files(
+    names: Names, page: Page, *, samples: bool, tests: bool, missing: Sequence[str] = ()
+) -> dict[str, str]:
+    """README, build script and build rules of the operator package; ``missing``: what the project lacks."""
+    told = {"samples": samples, "tests": tests, "missing": missing}
     return {
-        "README.md": render("project/README.md.j2", project=page, samples=samples),
+        "README.md": render("project/README.md.j2", project=page, **told),
         "CMakeLists.txt": render("project/CMakeLists.txt.j2", names=names),
         "CMakePresets.json": render(
             "project/CMakePresets.json.j2", names=names, socs=names.operator.device.architecture.socs

@@ -23,7 +23,13 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.expr.argument_facts import LONGEST, kind_of, passed, split_of
 from attndsl.lowering.errors import ScheduleError
-from attndsl.lowering.signature.specialization import feature_names, features_told, kernel_inputs
+from attndsl.lowering.signature.specialization import (
+    Specialization,
+    decisions_of,
+    feature_names,
+    features_told,
+    kernel_inputs,
+)
 from attndsl.reference import run as reference
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
 from attndsl.spec.contract.layout import Array
@@ -151,9 +157,11 @@ def cases_of(compiled: Compiled, number: int, each: int = 1) -> tuple[DeviceCase
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
     operator, special = compiled.operator, compiled.specialization
     space, found = _space(operator), 0
-    settled = _settled(compiled)
     for attempt in range(ATTEMPTS):
-        pins = settled | _sizes(compiled, space, smaller=attempt >= ATTEMPTS // 2)
+        smaller = attempt >= ATTEMPTS // 2
+        pins = _settled(compiled, all_settings=smaller) | _sizes(compiled, space, smaller=smaller)
+        if smaller:
+            pins |= _other_numbers(compiled, space, pins, attempt - ATTEMPTS // 2)
         rng = np.random.default_rng([number, attempt])
         assignment = solve(
             space, rng, {name: value for name, value in pins.items() if name in space.variables}
@@ -190,13 +198,34 @@ def _sizes(compiled: Compiled, space: CaseSpace, *, smaller: bool) -> dict[str, 
         if kind_of(name) == LONGEST:  # rows of keys may be empty
             longest = _SMALL_KEYS if 0 in legal else _SMALL_QUERIES
             found[name] = _nearest(legal, min(longest, _SMALLER_KEYS) if smaller else longest)
+    own_keys = str(operator.axis_extents.get("T"))
+    if smaller and own_keys == str(operator.axis_extents.get("Q")) and own_keys in found:
+        found[own_keys] = _nearest(
+            space.variables[own_keys], _SMALLER_KEYS
+        )  # prompts: as many queries as keys
     if GROUP in space.variables:
-        found[GROUP] = _nearest(space.variables[GROUP], _SMALL["G"])
+        found[GROUP] = _nearest(space.variables[GROUP], 1 if smaller else _SMALL["G"])
     found[head] = special.padded_head_size
     if special.padded_value_size is not None:
         for name in (values, *_told_by(compiled, values)):
             if name != head and special.padded_value_size in space.variables.get(name, ()):
                 found[name] = special.padded_value_size
+    return found
+
+
+def _other_numbers(
+    compiled: Compiled, space: CaseSpace, pins: Mapping[str, Any], attempt: int
+) -> dict[str, Any]:
+    """Other numbers in place of those that the kernel is specialized on, on the same side of 0: with a window
+    of 1 results are copies of values, which tell nothing."""
+    found = dict[str, Any]()
+    for name in compiled.operator.specialization_parameters & pins.keys() & space.variables.keys():
+        chosen, spec = pins[name], compiled.operator.find_param(name)
+        if spec is None or spec.choices or spec.type not in (int, float) or not chosen:
+            continue
+        legal = [each for each in space.variables[name] if not isinstance(each, str)]
+        others = [each for each in dict.fromkeys(legal) if each and (each > 0) == (chosen > 0)]
+        found[name] = [chosen, *others][attempt % (len(others) + 1)]
     return found
 
 
@@ -210,8 +239,11 @@ def _told_by(compiled: Compiled, size: str) -> tuple[str, ...]:
     return tuple(sorted(default.symbols()))
 
 
-def _settled(compiled: Compiled) -> dict[str, Any]:
-    """Presence and all that is chosen from a few values, as near to the contract's defaults as can be."""
+def _settled(compiled: Compiled, *, all_settings: bool) -> dict[str, Any]:
+    """Presence and all that is chosen from a few values, as near to the contract's defaults as can be.
+
+    ``all_settings``: the other numbers, too, that the kernel is specialized on, such as a window above 0.
+    """
     operator, special = compiled.operator, compiled.specialization
     told = frozenset(feature_names(operator)) - ignored_features(operator, special)
     wanted: dict[str, Any] = passed(told, special.features)
@@ -221,6 +253,7 @@ def _settled(compiled: Compiled) -> dict[str, Any]:
     if choice is None:
         return pins
     free = {param.name for param in operator.params if not param.choices and param.type is not bool}
+    free -= operator.specialization_parameters if all_settings else frozenset()
     pins |= {name: value for name, value in choice.settings.items() if name not in free and value is not None}
     present = choice.present
     if features_told(operator, present, choice.settings) != special.features:
@@ -257,7 +290,7 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     try:
         call = operator.bind(**{key: made(value) for key, value in recipes.items()})
         call.check_target()
-        fits = specialization_of(call) == compiled.specialization
+        fits = _is_served(operator, specialization_of(call), compiled.specialization)
     except (CallError, ScheduleError):
         return None
     if not fits:
@@ -269,6 +302,15 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     lengths = (spec.name for spec in operator.tensors if spec.kind == "lengths" and spec.name in recipes)
     entries = {each: int(call.arrays[each].size) for each in lengths}
     return DeviceCase(name, recipes, expected, entries, {each: precision(call, each) for each in expected})
+
+
+def _is_served(operator: Operator, asked: Specialization, made: Specialization) -> bool:
+    """Whether calls with one specialization have the kernel of another, as all windows above 0 have."""
+    if asked == made:
+        return True
+    return replace(asked, settings=made.settings) == made and decisions_of(operator, asked) == decisions_of(
+        operator, made
+    )
 
 
 def _telling(results: Sequence[Array]) -> bool:

@@ -52,7 +52,7 @@ def _pieces(line: str, width: int) -> list[str]:
     if equals and "(" not in left and '"' not in left:
         return [f"{pad}{left} =", *wrap(f"{pad}{_INDENT}{right}", width)]
     room = width - len(pad) - len(_INDENT)
-    pieces = _at_operators(code, 0, room)
+    pieces = _outermost(code, 0, room)
     if len(pieces) > 1:
         return _continued(pieces, pad, width)
     lines, current = [], pad
@@ -81,18 +81,12 @@ def _pieces(line: str, width: int) -> list[str]:
 def _inside(code: str, arguments: list[str], pad: str, width: int) -> Iterator[list[str]]:
     """Ways to break a line inside of its parentheses, the best first."""
     call, room = _CALL.match(code), width - len(pad) - len(_INDENT)
-    deeper = (_at_operators(code, depth, room) for depth in range(1, _DEEPEST))
-    pieces = next((pieces for pieces in deeper if len(pieces) > 1), [code])
-    if len(pieces) > 1:
-        yield _continued(pieces, pad, width)
+    deeper = (_outermost(code, depth, room) for depth in (*range(1, _DEEPEST), *range(-1, -_DEEPEST, -1)))
+    found = [pieces for pieces in deeper if len(pieces) > 1]
+    yield from (_continued(pieces, pad, width) for pieces in found[:1])
     if call is not None and call.end() != len(code):
         yield [pad + call[0], *_under(arguments, call.end(), pad + _INDENT, width)]
-    weaker = (
-        _filled(_split_operators(code, operators, depth), room)
-        for operators in (_COMPARISONS, _PRODUCTS)
-        for depth in (*range(_DEEPEST), *range(-1, -_DEEPEST, -1))
-    )
-    yield from (_continued(pieces, pad, width) for pieces in weaker if len(pieces) > 1)
+    yield from (_continued(pieces, pad, width) for pieces in found[1:])
 
 
 def _under(arguments: list[str], start: int, pad: str, width: int) -> list[str]:
@@ -130,12 +124,18 @@ def _continued(pieces: list[str], pad: str, width: int) -> list[str]:
     return [part for i, piece in enumerate(pieces) for part in wrap(pad + _INDENT * bool(i) + piece, width)]
 
 
-def _at_operators(code: str, depth: int, width: int) -> list[str]:
-    """The text cut in front of its choices, or where it has none in front of sums, as few as will do."""
-    choices = _split_operators(code, _CHOICES, depth)
-    if len(choices) > 1:
-        return choices
-    return _filled(_split_operators(code, _SUMS, depth), width)
+def _outermost(code: str, depth: int, width: int) -> list[str]:
+    """The text cut after the commas inside of so many parentheses, or where there is none in front of the
+    operators that bind least; in as few pieces as will do, but for choices, which all begin a line."""
+    if depth > 1:
+        pieces = [piece.strip(" ") for piece in _split_arguments(code, depth)]
+        if len(pieces) > 1:
+            return _filled(pieces, width)
+    for operators in (_CHOICES, _COMPARISONS, _SUMS, _PRODUCTS):
+        pieces = _split_operators(code, operators, depth)
+        if len(pieces) > 1:
+            return pieces if operators is _CHOICES else _filled(pieces, width)
+    return [code]
 
 
 def _filled(pieces: list[str], width: int) -> list[str]:
@@ -179,8 +179,8 @@ def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> li
     return [*pieces, code[start:]]
 
 
-def _split_arguments(code: str) -> list[str]:
-    """The text cut after every comma inside parentheses, nested calls kept whole where they are short."""
+def _split_arguments(code: str, at_depth: int = 1) -> list[str]:
+    """The text cut after every comma inside of so many parentheses."""
     pieces, start, depth, quoted = [], 0, 0, False
     for found in _NOTICED.finditer(code):
         index, character = found.start(), found[0]
@@ -192,7 +192,7 @@ def _split_arguments(code: str) -> list[str]:
             depth += 1
         elif character in ")]}":
             depth -= 1
-        elif character == "," and depth == 1:
+        elif character == "," and depth == at_depth:
             pieces.append(code[start : index + 2])
             start = index + 2
     pieces.append(code[start:])

@@ -24,6 +24,14 @@ def _environment() -> jinja2.Environment:
     )
 
 
+def load_templates(*folders: str) -> None:
+    """Compile the templates of some folders of ``templates/``: processes that are forked have them then."""
+    environment = _environment()
+    for name in environment.list_templates(filter_func=lambda name: name.endswith(".j2")):
+        if name.split("/", 1)[0] in folders:
+            environment.get_template(name)
+
+
 def runtime(path: str) -> str:
     """A file of ``templates/runtime``: plain C++, the same in every project."""
     return (templates_dir() / "runtime" / path).read_text(encoding="utf-8")

@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Expr
-from attndsl.lowering.attention.continuous import (
-    FIRST_STEP,
-    LAST_STEP,
-    has_item,
-    has_keys,
-    items_begun,
-    key_steps,
-    steps_begun,
-)
+from attndsl.lowering.attention.item_steps import FIRST_STEP, LAST_STEP, has_keys, key_steps
+from attndsl.lowering.attention.item_turns import has_item
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.score_matmul import await_probabilities, score_tile, scores_of
+from attndsl.lowering.attention.tile_slots import items_begun, steps_begun
 from attndsl.lowering.attention.value_matmul import weighted_tile
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
@@ -105,7 +99,6 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         stages=stages,
         lags=lags,
         prefetch=context.prefetch,
-        ring=context.ring,
         lead=context.widen_lead,
         steps=_counted_steps(context) if context.continuous else None,
         when=tuple(when for _, _, when in present) if context.continuous else (),

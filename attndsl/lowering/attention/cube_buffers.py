@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.expr import Expr, Named, maximum, minimum
+from attndsl.lowering.attention.kept_keys import keeps_keys, other_channels
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import DoesNotFit, NotLowered
 from attndsl.lowering.match.schedule_options import BAND_ROWS
@@ -42,6 +43,11 @@ def cube_buffers(context: Context) -> CubeBuffers:
     wide, columns = _part(size, base_k), _part(context.padded_value_size, context.value_n)
     constant = context.inventory.constant
     keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
+    in_l1_of_keys: Expr = keys
+    key_slots = 2
+    if keeps_keys(context):
+        others = other_channels(context)
+        in_l1_of_keys, key_slots = base_n * (base_k if others is None else _part(others, base_k)), 1
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     in_l1, in_l1_is = _values_in_l1(context, values, columns)
     bands = bands_of_task(context)
@@ -53,7 +59,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
         query=buffer("queryL1", l1, dtype, rows * size, "query rows of the task, Nz", queries),
-        key=buffer("keyL1", l1, dtype, keys, "key block, Nz", 2),
+        key=buffer("keyL1", l1, dtype, in_l1_of_keys, "key block, Nz", key_slots),
         prob=buffer(
             "probL1",
             l1,
@@ -99,7 +105,7 @@ def loads_wide_values(context: Context) -> bool:
     A copy to Nz takes a number of cycles a row, however short its pieces.
     """
     s = context.schedule
-    if isinstance(s.value_width, str) or bands_of_task(context) > 1:
+    if isinstance(s.value_width, str) or bands_of_task(context) > 1 or keeps_keys(context):
         return False
     return min(s.value_width, context.signature.padded_value_size) > s.columns
 

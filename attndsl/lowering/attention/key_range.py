@@ -5,13 +5,9 @@ from __future__ import annotations
 from functools import reduce
 
 from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
-from attndsl.lowering.attention.continuous import (
-    drains,
-    item_steps,
-    ring_slot,
-    takes_tiles_again,
-    tile_of_step,
-)
+from attndsl.lowering.attention.item_steps import item_steps
+from attndsl.lowering.attention.item_turns import drains
+from attndsl.lowering.attention.second_run import takes_tiles_again, tile_of_step
 from attndsl.lowering.attention.seen_tiles import (
     candidates,
     collect_seen,
@@ -19,6 +15,7 @@ from attndsl.lowering.attention.seen_tiles import (
     seen_range,
     seen_tile,
 )
+from attndsl.lowering.attention.tile_slots import ring_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,

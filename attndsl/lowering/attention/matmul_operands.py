@@ -23,18 +23,25 @@ KEYS_OF_BAND = Symbol("bandKeys")
 
 
 def over_parts(
-    context: Context, extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]
+    context: Context,
+    extent: Named,
+    step: Named,
+    block: Callable[[Expr, Expr], Statement],
+    what: str = "a head",
 ) -> Statement:
-    """``block(d0, width)`` for every part of a head size; no loop where there is one part."""
+    """``block(d0, width)`` for every part of a head size; no loop where there is one part.
+
+    ``what``: whose parts they are, if not those of a head.
+    """
     require = context.inventory.require
     if int(extent.value) <= int(step.value):
-        require(extent <= step, "one matrix multiply takes a whole head")
+        require(extent <= step, f"one matrix multiply takes {what.replace('a ', 'a whole ', 1)}")
         return block(as_expr(0), extent)
-    require(extent > step, "several matrix multiplies take the parts of a head")
+    require(extent > step, f"several matrix multiplies take the parts of {what}")
     width = Symbol("width")
     divides = int(extent.value) % int(step.value) == 0
     if divides:
-        require((extent % step) == 0, "the parts of a head are alike")
+        require((extent % step) == 0, f"the parts of {what} are alike")
     bound = step if divides else minimum(step, extent - _D0)
     body = seq(Let(symbol=width, value=bound), block(_D0, width))
     return For(var=_D0, end=extent, step=step, body=body, runs=True)

@@ -8,20 +8,16 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import (
-    first_time,
-    ring_slot,
-    score_slot,
-    state_row,
-    takes_tiles_again,
-)
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
+from attndsl.lowering.attention.row_sums import adds_rounded, row_sums
 from attndsl.lowering.attention.score_matmul import scores_of
+from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     loaded_buffers,
@@ -30,13 +26,13 @@ from attndsl.lowering.attention.step_scores import (
     weights,
     with_tile_operands,
 )
+from attndsl.lowering.attention.tile_slots import ring_slot, score_slot, state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,
     KEYS,
     LOWEST,
-    R0,
     REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
@@ -46,14 +42,13 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
-from attndsl.lowering.emit.row_operations import broadcast, reduce_blocks, reduce_tile, scale_rows
+from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
-from attndsl.tile.buffers import Buffer
+from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import (
     Binary,
     BlockReduce,
@@ -155,66 +150,93 @@ def softmax_tile(
     ``also``: what is made of a step's exponentials besides, once the cube has them. ``again``: what is done
     with the scores of a tile that comes the second time.
     """
-    where, size, b = context.where, context.tile_keys, vector_buffers(context)
-    rows_per_task = context.rows.rows_per_task(context)
-    stat = SLOT * context.rows_per_vector + R0
-    requantizes = context.attention.requantize is not None
-    normalized = context.attention.softmax is not None
-    rounded = [Convert(dst=whole(b.prob, 0, SPAN), src=whole(b.score, 0, SPAN), mode="CAST_RINT")]
-    sums_rounded = context.values.quantization is not None and context.values.quantization.offset is not None
-    if sums_rounded:  # what stands beside the offset is the sum of the very numbers that the cube takes
-        rounded.append(Convert(dst=whole(b.score, 0, SPAN), src=whole(b.prob, 0, SPAN), mode="CAST_NONE"))
+    b, size, rows_per_task = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
+    parts = _tile_parts(context, modifiers, bool(also))
 
-    at_once = normalized and not sums_rounded and not also and _sums_at_once(context)
-    summed = _sum_of_step(context) if at_once else _update_sum(context, stat)
-
-    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+    def one_step(r0: Expr, chunk: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
-        source = scores_of(context).region(scores_at, chunk, KEYS, size)
-        probabilities = [
-            *scored(context, modifiers, source),
-            *_update_maximum(context, stat),
-            *(keep_steps(context, b, stat) if requantizes else ()),
-            *exponentials(context, b.new_max),
-            *_rescaling(context, stat),
-            *(() if sums_rounded else summed),
-        ]
-        body = seq(
-            *(probabilities if normalized else weights(context, modifiers, source)),
-            Alloc(
-                buffers=(b.prob,),
-                body=seq(
-                    *(quantize(context, b, stat) if requantizes else seen_lanes(context, rounded)),
-                    *(_update_sum(context, stat) if sums_rounded else ()),
-                    StoreRows(
-                        dst=prob_ring(context).region(offset, chunk, KEYS, size),
-                        src=b.prob.region(0, chunk, KEYS, size),
-                    ),
-                ),
-            ),
-            *also,
+        scores = scores_of(context).region(scores_at, chunk, KEYS, size)
+        store = StoreRows(
+            dst=prob_ring(context).region(offset, chunk, KEYS, size), src=b.prob.region(0, chunk, KEYS, size)
         )
+        probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, store))
+        body = seq(*parts.weights(scores), probabilities, *also)
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = chunks(ROWS, context.rows_per_step, one_chunk, where)
-    sums = _update_sums(context) if at_once else ()
-    work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *sums)
+    over_rows = chunks(ROWS, context.rows_per_step, one_step, context.where)
+    work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
-    body = seq(*tile_bounds(context, of_this_aiv=True), work)
-    doc = "Online softmax of one tile: scores in, probabilities out, row maxima and sums updated."
-    if not normalized:
-        doc = "Weights of one tile: scores in, functions of them out."
     return Stage(
-        name=context.label("SoftmaxTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+        name=context.label("SoftmaxTile"),
+        part=context.suffix,
+        core=Core.AIV,
+        doc=parts.doc,
+        body=seq(*tile_bounds(context, of_this_aiv=True), work),
+        where=context.where,
     )
 
 
-def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
+@dataclass(frozen=True, kw_only=True)
+class _TileParts:
+    """How the scores of a tile become what the cube takes.
+
+    Attributes:
+        doc: what the stage does.
+        weights: from the scores of a step of rows, in global memory, to its weights, fp32 in ``score``.
+        probabilities: from there to ``prob``, as the cube multiplies them.
+        after_steps: what is left once the cube has all rows.
+    """
+
+    doc: str
+    weights: Callable[[GlobalRegion], list[Statement]]
+    probabilities: Sequence[Statement]
+    after_steps: Sequence[Statement] = ()
+
+
+def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _TileParts:
+    """``needs_sums``: a step computes with the sums of its rows."""
+    if context.attention.softmax is None:
+        return _TileParts(
+            doc="Weights of one tile: scores in, functions of them out.",
+            weights=lambda scores: weights(context, modifiers, scores),
+            probabilities=_rounded(context),
+        )
+    b, quantizes = vector_buffers(context), context.attention.requantize is not None
+    rounded = quantize(context, b, tile_row(context)) if quantizes else seen_lanes(context, _rounded(context))
+    sums = row_sums(context, needs_sums)
+
+    def exponentials_of(scores: GlobalRegion) -> list[Statement]:
+        return [
+            *scored(context, modifiers, scores),
+            *_update_maximum(context),
+            *(keep_steps(context, b, tile_row(context)) if quantizes else ()),
+            *exponentials(context, b.new_max),
+            *_rescaling(context),
+            *sums.of_exponentials,
+        ]
+
+    return _TileParts(
+        doc="Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.",
+        weights=exponentials_of,
+        probabilities=(*rounded, *sums.of_rounded),
+        after_steps=sums.after_steps,
+    )
+
+
+def _rounded(context: Context) -> list[Statement]:
+    """The weights in the dtype of the cube; in ``score`` again, where the sums are those of these."""
+    b = vector_buffers(context)
+    prob, score = whole(b.prob, 0, SPAN), whole(b.score, 0, SPAN)
+    to_cube = Convert(dst=prob, src=score, mode="CAST_RINT")
+    return [to_cube, Convert(dst=score, src=prob, mode="CAST_NONE")] if adds_rounded(context) else [to_cube]
+
+
+def _update_maximum(context: Context) -> list[Statement]:
     b = vector_buffers(context)
     tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
-    row_max, rescale = whole(b.row_max, state_row(context), CHUNK), whole(b.rescale, stat, CHUNK)
+    row_max, rescale = whole(b.row_max, state_row(context), CHUNK), whole(b.rescale, tile_row(context), CHUNK)
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
         *reduce_tile(context, "Max", LOWEST),
@@ -223,78 +245,15 @@ def _update_maximum(context: Context, stat: Expr) -> list[Statement]:
     ]
 
 
-def _rescaling(context: Context, stat: Expr) -> list[Statement]:
+def _rescaling(context: Context) -> list[Statement]:
     """What is left to do with the maxima: it waits for the scores no more than they do for it."""
     b = vector_buffers(context)
-    rescale = whole(b.rescale, stat, CHUNK)
+    rescale = whole(b.rescale, tile_row(context), CHUNK)
     row_max, new_max = whole(b.row_max, state_row(context), CHUNK), whole(b.new_max, 0, CHUNK)
     return [
         Note(text="rescale = exp(rowMax - newMax)"),
         Unary(op="Exp", dst=rescale, src=rescale),
         WithScalar(op="Adds", dst=row_max, src=new_max, scalar=Const(0)),
-    ]
-
-
-def _update_sum(context: Context, stat: Expr) -> list[Statement]:
-    b = vector_buffers(context)
-    row_sum, tile_sum = whole(b.row_sum, state_row(context), CHUNK), whole(b.tile_stat, 0, CHUNK)
-    note = Note(text="rowSum = rowSum * rescale + row sum of the tile")
-    rescaled = [
-        Binary(op="Mul", dst=row_sum, first=row_sum, second=whole(b.rescale, stat, CHUNK)),
-        Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
-    ]
-    softmax = context.attention.softmax
-    if not takes_tiles_again(context) or (softmax is not None and softmax.sink is not None):
-        return [note, *reduce_tile(context, "Sum", Const(0)), *rescaled]
-    # what is made of an only tile besides waits for its sums: they are those of the rows at once
-    blocks = b.row_blocks.region(0, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
-    alone = reduce_blocks("Sum", b.row_sum, b.row_blocks, CHUNK, state_row(context))
-    added = seq(reduce_blocks("Sum", b.tile_stat, b.row_blocks, CHUNK), *rescaled)
-    only = If(condition=TILES == 1, then=seq(alone), otherwise=added)
-    return [note, *reduce_tile(context, "Sum", Const(0), blocks), only]
-
-
-def _sums_at_once(context: Context) -> bool:
-    """Whether the sums of a tile's rows are finished after all its steps: a step has fewer instructions that
-    wait for each other, and the cube has the probabilities meanwhile. Rows of decoding are one step, and of
-    several bands the unified buffer has no place for a block a row."""
-    return not context.rows.one_position and context.schedule.max_rows <= BAND_ROWS
-
-
-def _block_sums(context: Context) -> tuple[Buffer, Buffer]:
-    """Sums of the tile's rows, a block of 8 lanes each, and finished."""
-    rows = context.rows_per_vector
-    blocks = context.in_ub(
-        "sumBlocks", "float32", rows * STATISTIC_LANES, "row sums of the tile, 8 lanes a row"
-    )
-    return blocks, context.in_ub("tileSum", "float32", rows, "row sums of the tile")
-
-
-def _sum_of_step(context: Context) -> list[Statement]:
-    blocks, _ = _block_sums(context)
-    place = blocks.region(R0 * STATISTIC_LANES, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
-    return [
-        Note(text="row sums of the tile, but for the last 8 lanes"),
-        *reduce_tile(context, "Sum", Const(0), place),
-    ]
-
-
-def _update_sums(context: Context) -> list[Statement]:
-    """The running sums of all rows of the core."""
-    b, (blocks, finished) = vector_buffers(context), _block_sums(context)
-    row_sum = whole(b.row_sum, state_row(context, Const(0)), ROWS)
-    rescale = whole(b.rescale, SLOT * context.rows_per_vector, ROWS)
-    return [
-        Note(text="rowSum = rowSum * rescale + row sum of the tile"),
-        If(
-            condition=ROWS > 0,
-            then=seq(
-                reduce_blocks("Sum", finished, blocks, ROWS),
-                Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
-                Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),
-            ),
-            where=context.where,
-        ),
     ]
 
 
@@ -316,13 +275,13 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
                     dst=partial, src=whole(arrives, 0, chunk * padded_size), mode="CAST_RINT", where=where
                 ),
                 Note(text="partial = partial * step"),
-                spread_steps(context, b, SLOT * context.rows_per_vector + r0),
+                spread_steps(context, b, tile_row(context, r0)),
                 scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
             ]
         source = out_ring(context).region(offset, 1, chunk * padded_size)
         rescaled = [
             Note(text="accumulator = accumulator * rescale + partial"),
-            broadcast(context, b.row_blocks, b.rescale, SLOT * context.rows_per_vector + r0),
+            broadcast(context, b.row_blocks, b.rescale, tile_row(context, r0)),
             scale_rows(context, "Mul", b.accumulator, r0 * padded_size, b.row_blocks),
         ]
         body = seq(

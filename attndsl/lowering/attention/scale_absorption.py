@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr, ExprLike, Symbol
-from attndsl.lowering.attention.continuous import item_slot, state_row
+from attndsl.lowering.attention.tile_slots import item_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     CHUNK,

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.continuous import score_slot
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query
+from attndsl.lowering.attention.kept_keys import (
+    KeptPart,
+    handed,
+    is_start,
+    keeps_keys,
+    kept_parts,
+    other_channels,
+    over_columns,
+)
 from attndsl.lowering.attention.key_range import sees_by_band, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
     BAND,
@@ -21,14 +29,15 @@ from attndsl.lowering.attention.matmul_operands import (
     true_width,
 )
 from attndsl.lowering.attention.scale_absorption import load_absorbed_query
+from attndsl.lowering.attention.tile_slots import score_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import prob_ring, score_ring
 from attndsl.target import Core
-from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.buffers import GlobalTensor, Region
 from attndsl.tile.instructions import Fixpipe, LoadFractals, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
-from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 _N0 = Symbol("n0")
 
@@ -56,6 +65,8 @@ def score_tile(context: Context) -> Stage:
     place = score_slot(context) * context.rows.rows_per_task(context) * size
     if bands_of_task(context) > 1:
         block: Statement = _banded_scores(context, cols, target, place)
+    elif keeps_keys(context):
+        block = _kept_scores(context, target, place)
     else:
         parts = over_parts(
             context,
@@ -70,21 +81,14 @@ def score_tile(context: Context) -> Stage:
             where=where,
         )
         block = Alloc(buffers=(b.product,), body=seq(parts, store))
-    over_keys = For(
-        var=_N0,
-        runs=True,
-        end=KEYS,
-        step=base_n,
-        body=seq(
-            Let(symbol=cols, value=minimum(base_n, KEYS - _N0)),
-            block,
-        ),
-        where=where,
-    )
+    scores: Statement = block
+    if not keeps_keys(context):
+        keys_of_block = Let(symbol=cols, value=minimum(base_n, KEYS - _N0))
+        body = seq(keys_of_block, block)
+        scores = For(var=_N0, runs=True, end=KEYS, step=base_n, body=body, where=where)
     doc = "Scores of one key tile, query times keys transposed, to their ring slot."
-    scores: Statement = over_keys
     if holds_query(context):
-        scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), over_keys))
+        scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), scores))
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
         name=context.label("ScoreTile"), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
@@ -125,10 +129,17 @@ def _with_query(context: Context, body: Statement) -> Statement:
 
 
 def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Statement:
-    where, b = context.keys.where, cube_buffers(context)
-    load = context.keys.load(context, b.key, _N0, cols, d0, true_width(context.head_dim, d0, width))
-    held = holds_query(context)
-    right = _keys_to_l0b(context, fractals_of(context, width), cols)
+    key = cube_buffers(context).key
+    load = context.keys.load(context, key, _N0, cols, d0, true_width(context.head_dim, d0, width))
+    return in_l1(key, load, _score_product(context, key.region(), cols, d0, width, is_first(d0)))
+
+
+def _score_product(
+    context: Context, keys: Region, cols: Expr, d0: Expr, width: Expr, initial: Expr
+) -> Statement:
+    """Queries times ``cols`` keys, channels ``d0 .. d0 + width - 1``, which L1 has in ``keys``."""
+    where, b, held = context.keys.where, cube_buffers(context), holds_query(context)
+    right = _keys_to_l0b(context, fractals_of(context, width), cols, keys)
     multiply = Mmad(
         dst=b.product.region(),
         a=b.left.region(d0 * PADDED_ROWS if held else 0),
@@ -136,22 +147,57 @@ def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Stateme
         m=PADDED_ROWS,
         n=cols,
         k=width,
-        initial=is_first(d0),
+        initial=initial,
         where=where,
     )
     operands: Statement = Alloc(buffers=(b.right,), body=seq(right, multiply))
     if not held:
         left = left_operand(b.query, b.left, d0, fractals_of(context, width))
         operands = Alloc(buffers=(b.left,), body=seq(left, operands))
-    return in_l1(b.key, load, operands)
+    return operands
 
 
-def _keys_to_l0b(context: Context, depth: Expr, cols: Expr) -> LoadFractals:
+def _kept_scores(context: Context, target: GlobalTensor, place: Expr) -> Statement:
+    """Scores of a tile whose keys stay in L1 until they are values; other channels come first."""
+    where, b, true = context.keys.where, cube_buffers(context), context.head_dim
+    others, values, zero = other_channels(context), context.padded_value_size, as_expr(0)
+
+    def other(first: Expr, width: Expr) -> Statement:
+        column = values + first
+        load = context.keys.load(context, b.key, zero, KEYS, column, minimum(width, true - column))
+        product = _score_product(context, b.key.region(), KEYS, column, width, is_start(first, of_first=True))
+        return in_l1(b.key, load, product)
+
+    products = list[Statement]()
+    if others is not None:
+        products.append(over_parts(context, others, context.base_k, other, "the other channels"))
+    for part in kept_parts(context):
+        load = context.keys.load(
+            context, part.buffer, zero, KEYS, part.first, minimum(part.width, true - part.first)
+        )
+
+        def product(first: Expr, width: Expr, part: KeptPart = part) -> Statement:
+            keys, initial = part.buffer.region(first * padded(KEYS)), is_start(first, of_first=not products)
+            return _score_product(context, keys, KEYS, part.first + first, width, initial)
+
+        each = over_columns(context, part.width, context.base_k, "d1", product)
+        note = Note(text="to L1, where they stay until they are values")
+        products.append(handed(part, seq(note, load, each), begins=True))
+    store = Fixpipe(
+        dst=target.region(place, TASK_ROWS, padded(KEYS), context.tile_keys),
+        src=b.product.region(),
+        m=PADDED_ROWS,
+        where=where,
+    )
+    return Alloc(buffers=(b.product,), body=seq(*products, store))
+
+
+def _keys_to_l0b(context: Context, depth: Expr, cols: Expr, keys: Region) -> LoadFractals:
     """A block of ``cols`` keys, ``depth`` fractals deep: Nz in L1 is Zn of the transposed keys."""
     b = cube_buffers(context)
     return LoadFractals(
         dst=b.right.region(),
-        src=b.key.region(),
+        src=keys,
         repeat=depth * ceil_div(cols, FRACTAL_SIZE),
         src_stride=Const(1),
         where=context.keys.where,
@@ -163,7 +209,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     where, b, size = context.keys.where, cube_buffers(context), context.tile_keys
     width, head_size = context.head_dim, context.padded_head_size
     depth = fractals_of(context, head_size)
-    right = _keys_to_l0b(context, depth, cols)
+    right = _keys_to_l0b(context, depth, cols, b.key.region())
     multiply = Mmad(
         dst=b.product.region(),
         a=b.left.region(),

@@ -13,7 +13,8 @@ from functools import reduce
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, compare, maximum, minimum, select
 from attndsl.expr.reductions import Fold
-from attndsl.lowering.attention.continuous import items_begun, tile_of_step
+from attndsl.lowering.attention.second_run import tile_of_step
+from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,

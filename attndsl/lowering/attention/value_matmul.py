@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.continuous import first_time
 from attndsl.lowering.attention.cube_buffers import (
     bands_of_task,
     cube_buffers,
     keys_of_piece,
     loads_wide_values,
 )
+from attndsl.lowering.attention.kept_keys import KeptPart, handed, keeps_keys, kept_parts, over_columns
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
     BAND,
@@ -26,6 +26,7 @@ from attndsl.lowering.attention.matmul_operands import (
     over_parts,
     true_width,
 )
+from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT, TASK_ROWS
 from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring
@@ -58,19 +59,23 @@ def weighted_tile(context: Context) -> Stage:
     part, step = _weighted_columns if bands_of_task(context) == 1 else _banded_columns, context.value_n
     if loads_wide_values(context):
         part, step = _wide_columns, context.value_width
-    columns = over_parts(
-        context,
-        context.padded_value_size,
-        step,
-        lambda d0, width: part(context, d0, width),
-    )
+    if keeps_keys(context):
+        columns: Statement = _kept_columns(context)
+    else:
+        columns = over_parts(
+            context,
+            context.padded_value_size,
+            step,
+            lambda d0, width: part(context, d0, width),
+        )
     if bands_of_task(context) == 1:
         if _holds_probabilities(context):
             context.inventory.require(size <= context.base_k, "one matrix multiply takes all keys of a tile")
             left = left_operand(b.prob, b.left, as_expr(0), fractals_of(context, KEYS))
             columns = Alloc(buffers=(b.left,), body=seq(left, columns))
         columns = Alloc(buffers=(b.prob,), body=seq(load, columns))
-    body = seq(*tile_bounds(context), *context.values.locate(context), first_time(context, columns))
+    located = [] if keeps_keys(context) else context.values.locate(context)
+    body = seq(*tile_bounds(context), *located, first_time(context, columns))
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
     return Stage(
         name=context.label("WeightedTile"),
@@ -134,20 +139,34 @@ def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         step=context.value_n,
         body=seq(
             Let(symbol=cols, value=minimum(context.value_n, width - _D1)),
-            _sums(context, d0 + _D1, cols, _wide_block(context, cols)),
+            _sums(context, d0 + _D1, cols, _wide_block(context, cols, b.value, _D1)),
         ),
     )
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
     return in_l1(b.value, tile, over_columns)
 
 
-def _wide_block(context: Context, width: Expr) -> Seq:
-    """One matrix multiply: probabilities from key k0 on, values of the same keys from column d1 on."""
+def _kept_columns(context: Context) -> Seq:
+    """Weighted sums of a tile whose values are channels of keys that have stayed in L1."""
+    found = list[Statement]()
+    for part in kept_parts(context):
+
+        def sums(first: Expr, width: Expr, part: KeptPart = part) -> Statement:
+            return _sums(context, part.first + first, width, _wide_block(context, width, part.buffer, first))
+
+        columns = over_columns(context, part.width, context.value_n, "d1", sums)
+        found.append(handed(part, seq(columns), begins=False))
+    return seq(*found)
+
+
+def _wide_block(context: Context, width: Expr, source: Buffer, column: Expr) -> Seq:
+    """One matrix multiply: probabilities from key k0 on, values of the same keys from ``column`` on of those
+    that L1 has in ``source``."""
     values, b, depth = context.values, cube_buffers(context), Symbol("depth")
-    image = fractals_of(context, values.image_rows(b.value, KEYS))
+    image = fractals_of(context, values.image_rows(source, KEYS))
     multiply = _multiply(context, width, depth, is_first(_K0))
     operands: Statement = Alloc(
-        buffers=(b.right,), body=seq(_transposed(b.value, b.right, values, _K0, image, _D1), multiply)
+        buffers=(b.right,), body=seq(_transposed(source, b.right, values, _K0, image, column), multiply)
     )
     if not _holds_probabilities(context):
         left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS)
@@ -162,7 +181,8 @@ def _wide_block(context: Context, width: Expr) -> Seq:
 
 def _holds_probabilities(context: Context) -> bool:
     """Whether one matrix multiply takes all keys of a tile, so that L0A holds them for all columns."""
-    return loads_wide_values(context) and context.schedule.tile_k <= context.schedule.base_k
+    wide = loads_wide_values(context) or keeps_keys(context)
+    return wide and context.schedule.tile_k <= context.schedule.base_k
 
 
 def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:

@@ -144,12 +144,28 @@ class Inventory:
         return made
 
     def buffer(
-        self, name: str, space: MemorySpace, dtype: str, elements: ExprLike, meaning: str = "", slots: int = 1
+        self,
+        name: str,
+        space: MemorySpace,
+        dtype: str,
+        elements: ExprLike,
+        meaning: str = "",
+        slots: int = 1,
+        *,
+        by_step: bool = False,
     ) -> Buffer:
         """An on-chip buffer, unplaced; ``elements``: a number, or an expression of constants alone."""
         size, known = as_expr(elements), self._buffers.get(name)
         if known is None:
-            known = Buffer(name=name, space=space, dtype=dtype, size=size, slots=slots, meaning=meaning)
+            known = Buffer(
+                name=name,
+                space=space,
+                dtype=dtype,
+                size=size,
+                slots=slots,
+                meaning=meaning,
+                by_step=by_step,
+            )
             self._buffers[name] = known
         elif (known.dtype, known.elements, known.slots) != (dtype, int(size.evaluate({})), slots):
             raise InternalError(f"buffer {name} has two shapes")

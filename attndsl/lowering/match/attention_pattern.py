@@ -11,13 +11,13 @@ graph of that shape lowers, whatever its operator; anything else is reported wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TypeVar
 
 from attndsl.base.facts import kept_upwards
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const
+from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 
@@ -149,6 +149,29 @@ def reads_keys_again(attention: Attention) -> bool:
     )
     plain = not any(isinstance(each, nodes.Dequantize) for each in attention.keys.walk())
     return plain and values <= keys
+
+
+def values_are_channels(attention: Attention) -> bool:
+    """Whether its values are the first channels of its keys, row by row the same."""
+    return reads_keys_again(attention) and _same_but_leading(attention.keys, attention.values)
+
+
+def _same_but_leading(keys: object, values: object) -> bool:
+    """Whether two graphs differ in nothing but that the second takes leading channels."""
+    if keys is values:
+        return True
+    if isinstance(values, nodes.Leading) and not isinstance(keys, nodes.Leading):
+        return _same_but_leading(keys, values.source)
+    if isinstance(keys, Expr) and isinstance(values, Expr):
+        return keys.same(values)
+    if isinstance(keys, tuple) and isinstance(values, tuple):
+        return len(keys) == len(values) and all(map(_same_but_leading, keys, values))
+    if type(keys) is not type(values) or not isinstance(keys, nodes.Node):
+        return bool(keys == values)
+    if isinstance(keys, nodes.Input) and isinstance(values, nodes.Input):
+        return keys.name == values.name
+    told = (field.name for field in fields(keys) if field.name not in ("where", "axes"))
+    return all(_same_but_leading(getattr(keys, name), getattr(values, name)) for name in told)
 
 
 def has_scores(node: nodes.Node) -> bool:

@@ -24,11 +24,17 @@ LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
 """Defaults where blocks of keys are selected: items are short, and results a good part of them."""
-OF_LATENT_ROWS: Mapping[str, int | str] = {"tile_k": 128, "value_width": 256, "score_slots": "ring"}
-"""Defaults of long rows of values that are channels of the keys, so that L2 has them.
+OF_LATENT_ROWS: Mapping[str, int | str] = {
+    "tile_k": 128,
+    "value_width": 256,
+    "score_slots": "ring",
+    "ring": 2,
+    "result_rows": 8,
+}
+"""Defaults of long rows of values that are channels of the keys, which stay in L1 or come from L2 again.
 
-Beside the sums of 128 rows the unified buffer has room for small tiles; a copy of the values of two matrix
-multiplies takes half the time of two copies.
+Beside the sums of 128 rows the unified buffer has room for small tiles and few rows of sums a step; L1 has
+room for the keys of two tiles. A copy of the values of two matrix multiplies takes half the time of two.
 """
 GRANULE = 128
 """Keys that no row of a task sees are skipped at the front in whole multiples of this."""
@@ -61,6 +67,9 @@ class Schedule:
             ``value_n`` at a time; "auto": those of one matrix multiply, a block of keys at a time. Bears on
             tasks of one band of rows.
         query_slots: slots of query rows in L1, or "auto": two in a continuous pipeline.
+        value_source: where values come from that are channels of the keys: "memory", for their product, or
+            "keys": a tile of keys stays in L1 from the scores to the weighted sums, in parts of
+            ``value_width`` channels; "auto": "keys" for rows of 512 values or more, where that can be.
         value_slots: slots of values in L1, or "auto": two for tasks of one band of rows.
         task_rows: "even": the host gives some tasks, or all, one band of rows where that evens out the cores,
             or where several would leave them few tiles each; "most": as many rows as ``max_rows`` allows.
@@ -95,6 +104,7 @@ class Schedule:
     pipeline: str = "auto"
     item_order: str = "auto"
     score_slots: str = "auto"
+    value_source: str = "auto"
 
     @property
     def prefetch_distance(self) -> int:
@@ -192,6 +202,7 @@ _LEGAL = {
     "pipeline": Legal(words=("auto", "continuous", "drained")),
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
     "score_slots": Legal(words=("auto", "ring", "prefetch")),
+    "value_source": Legal(words=("auto", "memory", "keys")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""
@@ -337,9 +348,13 @@ def smaller(
 
 
 def _with_less_in_l1(schedule: Schedule, may: Set[str]) -> Schedule | None:
-    """One place for queries, then narrow copies of values; None where both are so, or stated."""
+    """One place for queries, then keys that do not stay, then narrow copies of values; None where all is so,
+    or stated."""
     if "query_slots" in may and schedule.query_slots == "auto":
         return replace(schedule, query_slots=1)
+    latent = schedule.value_width != "auto"
+    if latent and "value_source" in may and schedule.value_source == "auto":
+        return replace(schedule, value_source="memory")
     if "value_width" in may and schedule.value_width != "auto":
         return replace(schedule, value_width="auto")
     return None

@@ -13,7 +13,6 @@ from functools import partial
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Const, Expr, Load, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
-from attndsl.graph.nodes import INDEX_AXES
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import MakeStatements
 from attndsl.lowering.emit.lookups import Term, element, row_terms, terms
@@ -97,12 +96,6 @@ def each_row_with_scalar(
 def _stored(context: Context, node: nodes.Node) -> KeyOperand:
     """A tensor with one row a query row."""
     assert isinstance(node, nodes.Input)
-    if "N" not in node.axes:
-        raise NotLowered(
-            f"scores and {node.name}, a tensor by key without query heads,",
-            node.where,
-            _instead(context, node),
-        )
 
     def load_run(context: Context, target: Buffer, run: RowRun) -> Statement:
         rows = context.rows.place(context, node.name, run, KEYS)
@@ -115,15 +108,6 @@ def _stored(context: Context, node: nodes.Node) -> KeyOperand:
         return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
 
     return _loaded(context, node, load, node.where, node.name)
-
-
-def _instead(context: Context, node: nodes.Input) -> str:
-    """How a tensor by key without query heads is read."""
-    extents, letters = context.signature.extents, {axis: letter for letter, axis in INDEX_AXES.items()}
-    if "K" in node.axes:
-        letters["K"] = f"n // ({extents['N']} // {extents['K']})"
-    index = ", ".join(letters[axis] for axis in node.axes if axis in letters)
-    return f"{node.name}.at({index}) reads it at each key, or give it an axis N"
 
 
 def _looked_up(context: Context, node: nodes.Node) -> KeyOperand:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import state_row
+from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, LOWEST, R0, REPEAT_LANES, ROWS, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, over_columns, scale_rows

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import state_row, takes_one_tile_at_once, takes_tiles_again
+from attndsl.lowering.attention.second_run import takes_one_tile_at_once, takes_tiles_again
 from attndsl.lowering.attention.step_scores import loaded_buffers
+from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROW_BEGIN, ROWS, SLOT, TILES

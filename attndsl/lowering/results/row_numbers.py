@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, maximum
 from attndsl.graph import nodes
-from attndsl.lowering.attention.continuous import state_row
+from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SMALLEST
 from attndsl.lowering.emit.row_operations import broadcast

@@ -10,7 +10,7 @@ row without keys has sum 0 and stays 0.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol
-from attndsl.lowering.attention.continuous import state_row
+from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows

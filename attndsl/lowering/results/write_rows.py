@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr, Symbol
-from attndsl.lowering.attention.continuous import state_row
+from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows

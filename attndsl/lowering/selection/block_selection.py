@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, minimum
 from attndsl.lowering.attention.attention_loop import FurtherUse
-from attndsl.lowering.attention.continuous import score_slot, state_row, takes_one_tile_at_once
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.score_matmul import scores_of
+from attndsl.lowering.attention.second_run import takes_one_tile_at_once
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.lowering.attention.tile_slots import score_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (

@@ -7,7 +7,7 @@ are added in pairs as a tree: rows of one level do not wait for each other.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, select
-from attndsl.lowering.attention.continuous import state_row
+from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEADS, KEYS, R0, SMALLEST
 from attndsl.lowering.emit.row_operations import broadcast, by_row

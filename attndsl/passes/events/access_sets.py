@@ -14,11 +14,16 @@ from attndsl.base.facts import kept
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import Alloc, Barrier, For, SetCrossFlag, SetEvent, Statement
+from attndsl.tile.statements import Alloc, Barrier, For, Handed, SetCrossFlag, SetEvent, Statement
 
 AccessSet = int
 Access = tuple[Instruction, Buffer | GlobalTensor]
 Group = tuple[Buffer, ...]
+
+
+def is_of_handed(event: SetEvent) -> bool:
+    """Whether an event orders a buffer that a stage hands over: its order is proved in handed_slots.py."""
+    return any(buffer.by_step for buffer in event.buffers)
 
 
 def is_ring(tensor: GlobalTensor) -> bool:
@@ -70,12 +75,12 @@ class AccessIndex:
         for item in tree.inside():
             if isinstance(item, Instruction):
                 mine[item.pipe] = mine.get(item.pipe, 0) | self._number(item)
-            elif isinstance(item, SetEvent):
+            elif isinstance(item, SetEvent) and not is_of_handed(item):
                 self._await(item)
                 mine |= {pipe: mine.get(pipe, 0) for pipe in (item.source, item.target)}
             elif isinstance(item, Barrier | SetCrossFlag):
                 mine.setdefault(item.pipe, 0)
-            elif isinstance(item, Alloc) and item.buffers[0].slots > 1:
+            elif isinstance(item, Alloc) and item.buffers[0].slots > 1 and not isinstance(item, Handed):
                 lifetimes.append(item.buffers)
         self.width = len(self._accesses)
         self._groups: dict[Buffer, Group] = {buffer: group for group in lifetimes for buffer in group}
@@ -181,7 +186,10 @@ class AccessIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What an instruction accesses: buffers on the chip, and rings in global memory."""
+    """What an instruction accesses: buffers on the chip, and rings in global memory.
+
+    Buffers that stages hand over are left out: handed_slots.py orders them.
+    """
 
     reads: tuple[Buffer, ...]
     writes: tuple[Buffer, ...]
@@ -191,4 +199,7 @@ class _Operands:
 @kept
 def _operands(item: Instruction) -> _Operands:
     tensors = dict.fromkeys((*item.gm_reads(), *item.gm_writes()))
-    return _Operands(item.reads(), item.writes(), tuple(tensor for tensor in tensors if is_ring(tensor)))
+    reads, writes = (
+        tuple(each for each in buffers if not each.by_step) for buffers in (item.reads(), item.writes())
+    )
+    return _Operands(reads, writes, tuple(tensor for tensor in tensors if is_ring(tensor)))

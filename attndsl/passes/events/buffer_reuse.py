@@ -21,10 +21,23 @@ from dataclasses import dataclass, field, replace
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
 from attndsl.passes.events.access_sets import Group
+from attndsl.passes.events.event_pairs import wait_for
+from attndsl.passes.events.handed_slots import free_events, with_free_event
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import Alloc, If, Seq, SetEvent, Statement, WaitEvent, as_seq, rewrite, seq
+from attndsl.tile.statements import (
+    Alloc,
+    Handed,
+    If,
+    Seq,
+    SetEvent,
+    Statement,
+    WaitEvent,
+    as_seq,
+    rewrite,
+    seq,
+)
 
 
 @dataclass
@@ -43,30 +56,19 @@ def reuse_events(tree: Seq) -> Seq:
     """
     groups: dict[Group, _Pipes] = {}
     for item in tree.walk():
-        if isinstance(item, Alloc):
+        if isinstance(item, Alloc) and not isinstance(item, Handed):
             pipes = groups.setdefault(item.buffers, _Pipes())
             pipes.first |= dict.fromkeys(_first_pipes(item))
             pipes.accessing |= dict.fromkeys(_accessing(item.body, item.buffers))
 
+    handed = free_events(tree)
+
     def change(statement: Statement) -> Statement:
+        if isinstance(statement, Handed):
+            return with_free_event(statement, handed[statement.buffers])
         return _hand_on(statement, groups[statement.buffers]) if isinstance(statement, Alloc) else statement
 
     return _prime_and_drain(as_seq(rewrite(tree, change) or tree))
-
-
-def wait_for(event: SetEvent) -> WaitEvent:
-    """The wait of an event."""
-    return WaitEvent(
-        name=event.name,
-        source=event.source,
-        target=event.target,
-        ids=event.ids,
-        slot_of=event.slot_of,
-        slot=event.slot,
-        reuse=event.reuse,
-        buffers=event.buffers,
-        where=event.where,
-    )
 
 
 def first_of_each(tree: Seq) -> tuple[SetEvent, ...]:

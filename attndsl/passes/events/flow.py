@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attndsl.expr import Compare, Const, Symbol
-from attndsl.passes.events.access_sets import AccessIndex, AccessSet, Group, disjoint_depth
+from attndsl.passes.events.access_sets import AccessIndex, AccessSet, Group, disjoint_depth, is_of_handed
 from attndsl.passes.events.analysis_state import Rows, State
 from attndsl.passes.events.transfer_functions import (
     Branch,
@@ -32,6 +32,7 @@ from attndsl.tile.statements import (
     Barrier,
     Earlier,
     For,
+    Handed,
     If,
     Let,
     Pipelined,
@@ -112,11 +113,13 @@ class Flow:
             found += self._function(statement)
             for child in statement.children():
                 self._add(child, found)
-            if isinstance(statement, Alloc):
+            if isinstance(statement, Alloc) and not isinstance(statement, Handed):
                 found += self._rotation(statement.buffers)
 
     def _function(self, statement: Statement) -> tuple[TransferFunction, ...]:
         """What a statement does besides what is inside it."""
+        if isinstance(statement, SetEvent) and is_of_handed(statement):
+            return ()
         if isinstance(statement, WaitEvent):
             return (self._wait(statement),)
         if isinstance(statement, SetEvent):

@@ -82,10 +82,9 @@ class _Flags(Walk):
         left = (state.bits & flag.unfinished) >> flag.first & ~self._index.of_pipe[raised.pipe]
         for earlier, tensor in self._index.members(left):
             assert isinstance(tensor, GlobalTensor)
-            if raised.ring in (None, tensor):
-                key, idle = (earlier, raised, tensor), self._idle()
-                known = self.early.get(key)
-                self.early[key] = EarlyFlag(*key, idle if known is None else idle & known.idle)
+            key, idle = (earlier, raised, tensor), self._idle()
+            known = self.early.get(key)
+            self.early[key] = EarlyFlag(*key, idle if known is None else idle & known.idle)
 
     def _idle(self) -> frozenset[str]:
         return frozenset(name for name, empty in self._empty.items() if empty)

@@ -21,8 +21,9 @@ from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
 from attndsl.expr import Symbol
 from attndsl.lowering.errors import TooManyEvents
-from attndsl.passes.events.access_sets import Group
-from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events, wait_for
+from attndsl.passes.events.access_sets import Group, is_of_handed
+from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events
+from attndsl.passes.events.event_pairs import wait_for
 from attndsl.passes.events.hazards import find_problems, insert_barriers, superfluous_events
 from attndsl.passes.events.ring_order import find_early_flags
 from attndsl.passes.events.trip_counts import surely_run, surely_run_too
@@ -218,7 +219,8 @@ def _content_event(edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Grou
 
 def _drop_superfluous(tree: Seq, sure: frozenset[For]) -> Seq:
     """Without events that others already imply."""
-    gone = superfluous_events(tree, tuple(event.name for event in first_of_each(tree)), sure)
+    may_go = (event.name for event in first_of_each(tree) if not is_of_handed(event))
+    gone = superfluous_events(tree, tuple(may_go), sure)
     if not gone:
         return tree
 

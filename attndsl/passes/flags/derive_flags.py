@@ -8,10 +8,6 @@ after every ring access of its core.) The order of these steps implies that a sl
 overwritten. This is proved here for each ring: both cores are followed over runs of the loop of several
 lengths. A ring without such a proof is an error.
 
-In a loop with back-pressure no ring leads back to the writing core. The reader sets a second flag for each
-slot that the same run writes again, and the writer waits for it. That flag covers this ring alone. The order
-from run to run is proved together with the other loops of the same body.
-
 A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0). If
 cubes read it, their vector cores then release them (mode 2).
 """
@@ -21,14 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Compare, Load, Scope, constant_value
+from attndsl.expr import Load, Scope
 from attndsl.passes.events.access_sets import is_ring
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.naming import camel
-from attndsl.tile.pipeline_skew import named_depth, ring_depth
+from attndsl.tile.pipeline_skew import ring_depth
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import loads_of
 from attndsl.tile.statements import (
@@ -52,17 +48,15 @@ from attndsl.tile.statements import (
 class Transfer:
     """A workspace tensor, the stages that write and read it, and the flag between them.
 
-    ``shares_flag_with``: a ring between the same stages, whose flag covers this one, too.
-    ``back_pressure_loop``: the loop with back-pressure that the stages are in. ``awaiting``: the stage that
-    waits for the flag in place of the reader, earlier in a step. ``reader``: None of a tensor whose elements
-    the scalar units of all cores read.
+    ``shares_flag_with``: a ring between the same stages, whose flag covers this one, too. ``awaiting``: the
+    stage that waits for the flag in place of the reader, earlier in a step. ``reader``: None of a tensor
+    whose elements the scalar units of all cores read.
     """
 
     tensor: GlobalTensor
     writer: Stage
     reader: Stage | None
     pipe: Pipe
-    back_pressure_loop: Pipelined | None = None
     shares_flag_with: GlobalTensor | None = None
     awaiting: Stage | None = None
 
@@ -77,11 +71,6 @@ class Transfer:
         """The flag that says that a slot is written."""
         return f"{(self.shares_flag_with or self.tensor).name}Ready"
 
-    @property
-    def free(self) -> str:
-        """The flag that says that a slot was read."""
-        return f"{self.tensor.name}Free"
-
 
 def derive_flags(program: Program) -> Program:
     """The program with its cross-core flags.
@@ -93,17 +82,15 @@ def derive_flags(program: Program) -> Program:
     transfers = _transfers(program)
     rings = [item for item in transfers if is_ring(item.tensor)]
     _check_places(program, transfers)
-    for runs in _rounds(program.body):
-        _prove_reuse(runs, [item for item in rings if any(item.writer in loop.stages for loop, _ in runs)])
+    for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
+        _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
     early = {item.writer: item for item in transfers if _is_early(item)}
     late = (item for item in transfers if item.tensor.shared == "device" and not _is_early(item))
     device = {item.reader.name for item in late if item.reader is not None}
     device |= {
         stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.after_all_cores
     }
-    names = [item.ready for item in rings if item.shares_flag_with is None] + [
-        item.free for item in rings if item.back_pressure_loop
-    ]
+    names = [item.ready for item in rings if item.shares_flag_with is None]
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
     most = program.device.architecture.cross_core_flags
@@ -174,7 +161,6 @@ def _capitalized(tensor: GlobalTensor) -> str:
 
 def _transfers(program: Program) -> list[Transfer]:
     stages = [item for item in program.body.walk() if isinstance(item, Stage)]
-    throttled = [item for item in program.body.walk() if isinstance(item, Pipelined) and item.back_pressure]
     found = list[Transfer]()
     scalars = {load.source for item in program.body.walk() for load in _global_loads(item)}
     for tensor in program.workspace:
@@ -185,11 +171,10 @@ def _transfers(program: Program) -> list[Transfer]:
         if len(writers) != 1 or len(readers) != 1:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
-        loop = next((loop for loop in throttled if writer in loop.stages), None)
         alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
         first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
         awaiting = next((stage for stage in stages if tensor in stage.awaits), None)
-        found.append(Transfer(tensor, writer, reader, pipe, loop, first, awaiting))
+        found.append(Transfer(tensor, writer, reader, pipe, first, awaiting))
     return found
 
 
@@ -249,59 +234,25 @@ def _with_flags(stage: Stage, rings: list[Transfer], flags: dict[str, int]) -> S
     tensors = {item.tensor for item in rings}
     body = stage.body.body
     accessing = [index for index, child in enumerate(body) if _accesses_any(child, tensors)]
+    own = [item for item in rings if item.shares_flag_with is None]
     if stage.awaits:
-        own = (item for item in rings if item.awaiting is stage and item.shares_flag_with is None)
-        awaited = (WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where) for item in own)
-        return seq(*awaited, *body)
+        awaited = (item for item in own if item.awaiting is stage)
+        return seq(*(_wait(item, stage, flags) for item in awaited), *body)
     if not accessing:
         return stage.body
-    waits, raises = list[Statement](), list[Statement]()
-    for item in rings:
-        if item.reader is stage:
-            if item.shares_flag_with is None and item.awaiting is None:
-                waits.append(WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where))
-            raises += _slot_is_free(item, stage, flags)
-        if item.writer is stage:
-            waits += _until_slot_is_free(item, stage, flags)
-            if item.shares_flag_with is not None:
-                continue
-            raises.append(
-                SetCrossFlag(
-                    name=item.ready,
-                    flag=flags[item.ready],
-                    mode=BLOCK_MODE,
-                    pipe=item.pipe,
-                    where=stage.where,
-                )
-            )
+    waits = (_wait(item, stage, flags) for item in own if item.reader is stage and item.awaiting is None)
+    raises = (_set(item, flags) for item in own if item.writer is stage)
     first, last = accessing[0], accessing[-1] + 1
     return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
 
 
-def _slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> list[Statement]:
-    """The reader is done with a slot that the same run of the loop writes again."""
-    loop = item.back_pressure_loop
-    if loop is None:
-        return []
-    pipes = {each.pipe for each in _accesses(stage, item.tensor)}
-    assert len(pipes) == 1, "one pipe reads a workspace tensor"
-    raised = SetCrossFlag(
-        name=item.free,
-        flag=flags[item.free],
-        mode=BLOCK_MODE,
-        pipe=pipes.pop(),
-        ring=item.tensor,
-        where=stage.where,
-    )
-    return [If(condition=loop.var + named_depth(loop) < loop.extent, then=seq(raised))]
+def _wait(item: Transfer, stage: Stage, flags: dict[str, int]) -> Statement:
+    return WaitCrossFlag(name=item.ready, flag=flags[item.ready], where=stage.where)
 
 
-def _until_slot_is_free(item: Transfer, stage: Stage, flags: dict[str, int]) -> list[Statement]:
-    loop = item.back_pressure_loop
-    if loop is None:
-        return []
-    wait = WaitCrossFlag(name=item.free, flag=flags[item.free], where=stage.where)
-    return [If(condition=loop.var >= named_depth(loop), then=seq(wait))]
+def _set(item: Transfer, flags: dict[str, int]) -> Statement:
+    flag, where = flags[item.ready], item.writer.where
+    return SetCrossFlag(name=item.ready, flag=flag, mode=BLOCK_MODE, pipe=item.pipe, where=where)
 
 
 def _accesses_any(statement: Statement, tensors: set[GlobalTensor]) -> bool:
@@ -314,67 +265,19 @@ def _meet_all(body: Seq, name: str, flag: int) -> Seq:
     return seq(raised, WaitCrossFlag(name=name, flag=flag), body)
 
 
-_Run = tuple[Pipelined, int]
-"""A loop, and the iterations from which on it runs: those of a shorter body go without it."""
-
-
-def _rounds(body: Statement) -> list[tuple[_Run, ...]]:
-    """The loops whose runs are followed together: one by one, or all of a body if one has back-pressure.
-
-    Loops of a body run equally long, once each time the body is executed, or not at all where a condition on
-    their extent says so.
-    """
-    found: list[tuple[_Run, ...]] = []
-
-    def visit(statement: Statement, runs: list[_Run], around: Statement | None = None) -> None:
-        for child in statement.children():
-            if isinstance(child, Pipelined):
-                runs.append((child, _least_extent(child, around)))
-            elif isinstance(child, For):
-                close(child)
-            else:
-                inside = isinstance(statement, If) and child is statement.then
-                visit(child, runs, statement if inside else around)
-
-    def close(outer: Statement) -> None:
-        runs: list[_Run] = []
-        visit(outer, runs)
-        together = any(loop.back_pressure for loop, _ in runs)
-        found.extend([tuple(runs)] if together else [(run,) for run in runs])
-
-    close(body)
-    return found
-
-
-def _least_extent(loop: Pipelined, around: Statement | None) -> int:
-    """n where the loop is below the condition that its extent is greater than n - 1; else 0."""
-    condition = around.condition if isinstance(around, If) else None
-    if not isinstance(condition, Compare) or condition.op != ">" or not condition.left.same(loop.extent):
-        return 0
-    more_than = constant_value(condition.right)
-    return 0 if more_than is None else int(more_than) + 1
-
-
-def _prove_reuse(runs: tuple[_Run, ...], rings: list[Transfer]) -> None:
+def _prove_reuse(loop: Pipelined, rings: list[Transfer]) -> None:
     """Every write of a slot comes after the read of what was there before."""
-    loops, least = [loop for loop, _ in runs], tuple(least for _, least in runs)
-    stages = [stage for loop in loops for stage in loop.stages]
-    depths = {ring_depth(loop) for loop in loops}
-    if len(depths) > 1 or any(not loop.extent.same(loops[0].extent) for loop in loops):
-        raise InternalError("loops that are followed together differ in their extents or rings")
-    cores = tuple(stage.core for stage in stages)
-    lags = tuple(lag for loop in loops for lag in loop.lags)
-    ends = tuple((stages.index(item.writer), stages.index(item.reading)) for item in rings)
-    if loops[0].continuous:
-        _check_conditions(loops[0], rings)
-        depth, shorter = depths.pop(), dict(loops[0].shorter)
-        waits = tuple(stages.index(item.awaiting or item.reading) for item in rings)
+    cores, lags, depth = tuple(stage.core for stage in loop.stages), loop.lags, ring_depth(loop)
+    place = {stage: number for number, stage in enumerate(loop.stages)}
+    ends = tuple((place[item.writer], place[item.reading]) for item in rings)
+    if loop.continuous:
+        _check_conditions(loop, rings)
+        shorter = dict(loop.shorter)
+        waits = tuple(place[item.awaiting or item.reading] for item in rings)
         slots = tuple(shorter.get(item.tensor, depth) for item in rings)
         found = first_defect_of_steps(cores, lags, ends, depth, waits, slots)
     else:
-        loop_of = tuple(number for number, loop in enumerate(loops) for _ in loop.stages)
-        back_pressure = frozenset(number for number, item in enumerate(rings) if item.back_pressure_loop)
-        found = first_defect(cores, lags, ends, depths.pop(), loop_of, back_pressure, least)
+        found = first_defect(cores, lags, ends, depth)
     if found == STUCK:
         raise InternalError("the stages of a pipelined loop wait for each other for ever")
     if found != SOUND:

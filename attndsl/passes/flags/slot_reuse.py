@@ -7,9 +7,7 @@ its own order, with an edge from the raise of a flag to its wait.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
 from typing import Any
 
 from attndsl.target import Core
@@ -27,23 +25,18 @@ def first_defect(
     lags: tuple[int, ...],
     rings: tuple[tuple[int, int], ...],
     depth: int,
-    loop_of: tuple[int, ...] = (),
-    back_pressure: frozenset[int] = frozenset(),
-    least: tuple[int, ...] = (),
 ) -> int:
     """The ring whose slot is overwritten early, or STUCK, or SOUND.
 
-    ``rings``: writing and reading stage of each. ``back_pressure``: the rings with flags for free slots.
-    ``loop_of``: for each stage the number of its loop; the loops run one after the other. ``least``: for each
-    loop the tiles from which on it runs; a run of fewer goes without it.
+    ``rings``: writing and reading stage of each.
 
     Runs of different lengths follow each other in pairs, and with a run of no or one tile between them, so
     that slots remain from runs that differ.
     """
-    extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1, *least})
+    extents = sorted({0, 1, depth - 1, depth, depth + 1, 2 * depth + 1})
     between = ((), (0,), (1,))
     for runs in ((a, *some, b) for a in extents for some in between for b in extents):
-        found = defect_of_runs(cores, lags, rings, depth, runs, loop_of, back_pressure, least=least)
+        found = defect_of_runs(cores, lags, rings, depth, runs)
         if found != SOUND:
             return found
     return SOUND
@@ -89,10 +82,7 @@ def defect_of_runs(
     rings: tuple[tuple[int, int], ...],
     depth: int,
     runs: tuple[int, ...],
-    loop_of: tuple[int, ...] = (),
-    back_pressure: frozenset[int] = frozenset(),
     absent: frozenset[int] = frozenset(),
-    least: tuple[int, ...] = (),
     waits: tuple[int, ...] = (),
     slots: tuple[int, ...] = (),
 ) -> int:
@@ -103,10 +93,10 @@ def defect_of_runs(
     import networkx as nx  # whoever reads a stored program does not wait for it
 
     orders = {
-        core: [each for each in _executions(cores, lags, core, runs, loop_of, least) if each[2] not in absent]
+        core: [each for each in _executions(cores, lags, core, runs) if each[2] not in absent]
         for core in Core
     }
-    flags = _flags(orders, rings, depth, runs, back_pressure, waits)
+    flags = _flags(orders, rings, waits)
     if flags is None:
         return STUCK
     graph = _execution_graph(orders, flags)
@@ -116,72 +106,50 @@ def defect_of_runs(
         return STUCK
     place = {execution: number for order in orders.values() for number, execution in enumerate(order)}
     finished = _finished(graph, begun, place)
-    told = {(number, awaited): raised for number, raised, awaited in flags.free}
-    read: set[tuple[int, _Execution]] = set()  # by ring, reads of which a flag for a free slot has told
     holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
     for execution in begun:
         stage, run, tile = execution
         for number in (number for number, (writer, _) in enumerate(rings) if writer == stage):
-            if (number, execution) in told:
-                read.add((number, told[number, execution]))
             slot = (number, tile % (slots[number] if slots else depth))
             if slot in holder:
                 last = (rings[number][1], *holder[slot])
-                if (number, last) not in read and place[last] >= finished[execution]:
+                if place[last] >= finished[execution]:
                     return number
             holder[slot] = (run, tile)
     return SOUND
 
 
-@dataclass(frozen=True, slots=True)
-class _Flags:
-    """Which execution raises a flag for which.
-
-    Attributes:
-        ready: a slot may be read; the flag covers all that the writing core did before.
-        free: by ring with back-pressure, a slot may be written again; the flag covers nothing else.
-    """
-
-    ready: list[tuple[_Execution, _Execution]]
-    free: list[tuple[int, _Execution, _Execution]]
-
-
 def _flags(
     orders: Mapping[Core, list[_Execution]],
     rings: tuple[tuple[int, int], ...],
-    depth: int,
-    runs: tuple[int, ...],
-    back_pressure: frozenset[int],
     waiting: tuple[int, ...] = (),
-) -> _Flags | None:
-    """The n-th wait for a flag gets what the n-th raise tells; None where nobody raises what is awaited."""
-    found = _Flags([], [])
+) -> list[tuple[_Execution, _Execution]] | None:
+    """Which execution sets a flag for which: the n-th wait for a flag gets what the n-th set tells, all that
+    the setting core did before; None where nobody sets what is awaited."""
+    found: list[tuple[_Execution, _Execution]] = []
     by_stage: dict[int, list[_Execution]] = {}
     for execution in (execution for order in orders.values() for execution in order):
         by_stage.setdefault(execution[0], []).append(execution)
     for number, (writer, reader) in enumerate(rings):
-        writes, reads = by_stage.get(writer, []), by_stage.get(reader, [])
-        raises = [each for each in reads if number in back_pressure and each[2] + depth < runs[each[1]]]
-        waits = [each for each in writes if number in back_pressure and each[2] >= depth]
-        if waiting and waiting[number] != reader:  # the reader comes after, on the same core
-            reads = by_stage.get(waiting[number], [])
-        if len(writes) < len(reads) or len(raises) < len(waits):
+        waits = waiting[number] if waiting else reader  # if not the reader, on its core and before it
+        sets, awaited = by_stage.get(writer, []), by_stage.get(waits, [])
+        if len(sets) < len(awaited):
             return None
-        found.ready.extend(zip(writes, reads, strict=False))
-        found.free.extend(zip(repeat(number), raises, waits, strict=False))
+        found.extend(zip(sets, awaited, strict=False))
     return found
 
 
-def _execution_graph(orders: Mapping[Core, list[_Execution]], flags: _Flags) -> Any:
-    """What comes before what: a core's executions one after the other, and who raises a flag before who
-    waits for it. Edges of flags say whether these tell of everything before them (``full``)."""
+def _execution_graph(
+    orders: Mapping[Core, list[_Execution]], flags: list[tuple[_Execution, _Execution]]
+) -> Any:
+    """What comes before what: a core's executions one after the other, and who sets a flag before who waits
+    for it (``flag``)."""
     import networkx as nx
 
     graph = nx.DiGraph()
     for order in orders.values():
-        nx.add_path(graph, order)
-    graph.add_edges_from(((raised, awaited) for _, raised, awaited in flags.free), full=False)
-    graph.add_edges_from(flags.ready, full=True)
+        nx.add_path(graph, order, flag=False)
+    graph.add_edges_from(flags, flag=True)
     return graph
 
 
@@ -190,37 +158,21 @@ def _finished(graph: Any, begun: list[_Execution], place: Mapping[_Execution, in
     found: dict[_Execution, int] = {}
     for execution in begun:
         known = 0
-        for before, flag in graph.pred[execution].items():
-            if not flag:
-                known = max(known, found[before])
-            elif flag["full"]:
-                known = max(known, place[before] + 1)
+        for before, edge in graph.pred[execution].items():
+            known = max(known, place[before] + 1 if edge["flag"] else found[before])
         found[execution] = known
     return found
 
 
 def _executions(
-    cores: tuple[Core, ...],
-    lags: tuple[int, ...],
-    core: Core,
-    runs: tuple[int, ...],
-    loop_of: tuple[int, ...] = (),
-    least: tuple[int, ...] = (),
+    cores: tuple[Core, ...], lags: tuple[int, ...], core: Core, runs: tuple[int, ...]
 ) -> list[_Execution]:
-    """The order in which a core runs its stages, each loop running once for each of ``runs`` tiles."""
-    loops = loop_of or (0,) * len(cores)
+    """The order in which a core runs its stages, the loop running once for each of ``runs`` tiles."""
+    mine = [(stage, lags[stage]) for stage in range(len(cores)) if cores[stage] is core]
+    deepest = max((lag for _, lag in mine), default=0)
     order: list[_Execution] = []
     for run, extent in enumerate(runs):
-        for loop in sorted(set(loops)):
-            if least and extent < least[loop]:
-                continue
-            mine = [
-                (stage, lags[stage])
-                for stage in range(len(cores))
-                if cores[stage] is core and loops[stage] == loop
-            ]
-            deepest = max((lag for _, lag in mine), default=0)
-            columns = [tiles(lag, deepest, extent) for _, lag in mine]
-            for step in zip(*columns, strict=True):
-                order += [(mine[i][0], run, tile) for i, tile in enumerate(step) if tile is not None]
+        columns = [tiles(lag, deepest, extent) for _, lag in mine]
+        for step in zip(*columns, strict=True):
+            order += [(mine[i][0], run, tile) for i, tile in enumerate(step) if tile is not None]
     return order

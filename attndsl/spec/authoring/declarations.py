@@ -5,12 +5,13 @@ Declarations come in the order of the document's signature, because calls are po
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from attndsl.base.errors import printable
 from attndsl.base.source_location import asked_by_author, author_line
 from attndsl.expr import Expr
-from attndsl.graph.nodes import Axes, Output
+from attndsl.graph.nodes import Axes, Input, Node, Output, Paged
 from attndsl.spec import errors
 from attndsl.spec.authoring.argument_checks import (
     check_number,
@@ -25,6 +26,7 @@ from attndsl.spec.contract.capacity import (
     capacity_constraints,
     leading_constraints,
     list_constraints,
+    paged_constraints,
 )
 from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import element_constraints
@@ -111,6 +113,8 @@ class Declarations(ArgumentDeclarations):
         )
         for rule in capacity_constraints(node, lengths, self._axes, self.constraints):
             self._add(rule)
+        for rule in paged_constraints(node, self._table_shapes(node), self._axes, self.constraints):
+            self._add(rule)
         for rule in cache_constraints(node, self._axes, self.constraints):
             self._add(rule)
         for rule in element_constraints(node, self._indexed_shapes(), self._axes, self.constraints):
@@ -126,9 +130,18 @@ class Declarations(ArgumentDeclarations):
 
     def _indexed_shapes(self) -> dict[str, tuple[Expr, ...]]:
         """The sizes of the tensors that are read by index alone and have one layout."""
+        return self._shapes(lambda each: each.indexed and not each.at_least)
+
+    def _table_shapes(self, node: Node) -> dict[str, tuple[Expr, ...]]:
+        """Those of the block tables that a result reads."""
+        tables = [each.table for each in node.walk() if isinstance(each, Paged)]
+        names = {each.name for each in tables if isinstance(each, Input)}
+        return self._shapes(lambda each: each.name in names)
+
+    def _shapes(self, meant: Callable[[DeclaredTensor], bool]) -> dict[str, tuple[Expr, ...]]:
         found: dict[str, tuple[Expr, ...]] = {}
         for each in self._arguments.values():
-            if isinstance(each, DeclaredTensor) and each.indexed and not each.at_least:
+            if isinstance(each, DeclaredTensor) and each.layouts and meant(each):
                 layouts = resolve_tensor(each, self._axes, self._all_dtypes(each)).layouts
                 if len(layouts) == 1:
                     found[each.name] = tuple(next(iter(layouts.values())).shape())

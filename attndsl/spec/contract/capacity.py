@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from attndsl.expr import Compare, Expr, Load, Symbol, ceil_div, minimum, negation
@@ -15,15 +15,17 @@ from attndsl.graph.nodes import (
     Input,
     Leading,
     Node,
+    Paged,
     Ring,
     Rows,
     Scalar,
     Selected,
 )
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.errors import HeadSizeError, LengthRangeError, ShapeError
+from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
 
-_B = Symbol("b")
+_B, _COLUMN = Symbol("b"), Symbol("j")
+Shapes = Mapping[str, Sequence[Expr]]
 
 
 def capacity_constraints(
@@ -37,13 +39,58 @@ def capacity_constraints(
     said = [rule.condition for rule in known]
     if not {"B", "T"} <= axes.keys():
         return
-    for rows, when in _Reads(root, lambda rows: rows.start is None and _counted_by(rows.length) in lengths):
+
+    def wanted(rows: Rows) -> bool:
+        return isinstance(rows, Dense) and rows.start is None and _counted_by(rows.length) in lengths
+
+    for rows, when in _Reads(root, wanted):
         name = _counted_by(rows.length)
         condition, text = Load(name, _B) <= axes["T"], f"must be at most {axes['T']}, the rows there are"
         if any(_says(each, name, axes["T"]) for each in said):
             continue
         said += [condition] if when is None else []
         yield Constraint(condition, text, LengthRangeError, when, {_B.name: axes["B"]}, where=rows.where)
+
+
+def paged_constraints(
+    root: Node, shapes: Shapes, axes: Mapping[str, Expr], known: Iterable[Constraint]
+) -> Iterator[Constraint]:
+    """That the rows of a cache in blocks have a column of their table, and that each column which they use
+    names a block.
+
+    ``shapes``: the sizes of tables that have one layout, by name. What a constraint in ``known`` says of a
+    length or of a table is left to it.
+    """
+    said = [rule.condition for rule in known]
+    if not {"B", "P", "W"} <= axes.keys():
+        return
+    for rows, when in _Reads(root, lambda rows: isinstance(rows, Paged)):
+        assert isinstance(rows, Paged)
+        table = rows.table.name if isinstance(rows.table, Input) else ""
+        count, size = _rows_of(rows.length), rows.block_size
+        over = {_B.name: axes["B"]}
+        if count is not None and not any(_bounds(each, count) for each in said):
+            condition, text = count <= axes["W"] * size, "must fit the blocks of the table"
+            said += [condition] if when is None else []
+            yield Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
+        if len(shapes.get(table, ())) != 2 or not shapes[table][1].same(axes["W"]):
+            continue
+        entry = Load(table, _B * axes["W"] + _COLUMN)
+        if any(isinstance(part, Load) and part.source == table for each in said for part in each.walk()):
+            continue
+        condition = (entry >= 0) & (entry < axes["P"])
+        used = when if count is None and rows.length is None else None
+        if count is not None:
+            used = _both(when, _COLUMN * size < count)
+        elif rows.length is not None:
+            continue  # lengths that a call may leave out
+        said += [condition] if when is None else []
+        text, hint = (
+            "must name a block of the cache wherever rows are",
+            "ids run from 0 to the blocks less one",
+        )
+        over = {**over, _COLUMN.name: axes["W"]}
+        yield Constraint(condition, text, PagingError, used, over, table, hint=hint, where=rows.where)
 
 
 def cache_constraints(
@@ -134,6 +181,18 @@ def _bounds_rows(condition: Expr, written: Expr, rows: Expr) -> bool:
     )
 
 
+def _bounds(condition: Expr, count: Expr) -> bool:
+    """Whether a constraint says of a number of rows, or of an element that it is made of, how large it may
+    be."""
+    elements: list[Expr] = [each for each in count.walk() if isinstance(each, Load)]
+    compared = [
+        part for part in condition.walk() if isinstance(part, Compare) and part.op in ("<=", "<", "==")
+    ]
+    return any(
+        inner.same(each) for part in compared for inner in part.left.walk() for each in (count, *elements)
+    )
+
+
 def _is_counted(condition: Expr, position: Expr) -> bool:
     """Whether a constraint says of a place, or of an element that it is made of, how small it may be."""
     elements: list[Expr] = [each for each in position.walk() if isinstance(each, Load)]
@@ -163,7 +222,7 @@ class _Reads:
     looked at once, under the condition of the choice itself, and branches without wanted rows not at all.
     """
 
-    def __init__(self, root: Node, wanted: Callable[[Dense], bool]) -> None:
+    def __init__(self, root: Node, wanted: Callable[[Rows], bool]) -> None:
         self._root, self._wanted = root, wanted
         self._order: dict[int, int] = {}
         self._always: dict[int, frozenset[Node]] = {}
@@ -176,10 +235,10 @@ class _Reads:
                 own = any(below)
             else:
                 always = frozenset[Node]().union(*below)
-                own = isinstance(node, Dense) and wanted(node)
+                own = isinstance(node, Rows) and wanted(node)
             self._always[id(node)] = always | {node} if own else always
 
-    def __iter__(self) -> Iterator[tuple[Dense, Expr | None]]:
+    def __iter__(self) -> Iterator[tuple[Rows, Expr | None]]:
         """Rows and the condition under which they are read, in the order of the graph."""
         nothing = frozenset[Node]()
         # Nodes with their condition, its text (which takes long to make), and what is looked at elsewhere.
@@ -200,7 +259,7 @@ class _Reads:
                 ordered = sorted(common, key=lambda each: self._order[id(each)])
                 below += [(each, when, told, elsewhere) for each in ordered]
             else:
-                if isinstance(node, Dense) and self._wanted(node):
+                if isinstance(node, Rows) and self._wanted(node):
                     yield node, when
                 below = [(operand, when, told, elsewhere) for operand in node.operands()]
             open_ += reversed(below)

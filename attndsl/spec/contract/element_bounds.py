@@ -13,6 +13,7 @@ from attndsl.spec.errors import ShapeError, SpecError
 Shapes = Mapping[str, Sequence[Expr]]
 """The sizes of tensors that have one layout, by name."""
 _COMPUTED = ("i", "j")
+_B = "b"
 
 
 class NoSuchElementError(SpecError):
@@ -52,6 +53,8 @@ def _within(
     where: SourceLine,
 ) -> Iterator[Constraint]:
     low, high = _end(part, extents, low=True), _end(part, extents, low=False)
+    if high is not None and _loads(high):
+        high = None  # what is counted by an element ends with it, not with the sizes
     for bound, room in ((low, low), (high, None if high is None else size - 1 - high)):
         room = None if room is None else _collected(room)
         if bound is None or room is None:
@@ -67,7 +70,19 @@ def _within(
             continue
         if not size.symbols() & said:
             text = f"is read at {part} in dimension {place}, as far as {bound}"
-            yield Constraint(room >= 0, text, ShapeError, argument=name, where=where)
+            counted = _loads(room)
+            over = {_B: extents[_B]} if counted and _B in extents else {}
+            if not counted or over:
+                blamed = counted[0].source if counted else name
+                yield Constraint(
+                    room >= 0,
+                    f"'{name}' {text}" if counted else text,
+                    ShapeError,
+                    over=over,
+                    argument=blamed,
+                    hint=f"let {name} have an element for each key, and read it at j" if counted else "",
+                    where=where,
+                )
 
 
 def _reads(node: Node, shapes: Shapes) -> Iterator[tuple[str, Sequence[Expr]]]:
@@ -109,8 +124,10 @@ def _is_row(expr: Expr, size: Expr) -> bool:
 
 def _end(expr: Expr, extents: Mapping[str, Expr], *, low: bool) -> Expr | None:
     """The smallest or the largest value of an index over all positions; None where that is not known."""
+    if isinstance(expr, Load):
+        return expr if expr.index.same(Symbol(_B)) else None
     if not expr.symbols() & INDEX_AXES.keys():
-        return None if any(isinstance(each, Load) for each in expr.walk()) else expr
+        return None if _loads(expr) else expr
     if isinstance(expr, Symbol):
         extent = extents.get(expr.name)
         return None if extent is None else Const(0) if low else extent - 1
@@ -129,6 +146,10 @@ def _end(expr: Expr, extents: Mapping[str, Expr], *, low: bool) -> Expr | None:
             return None
         return left + right if expr.op == "+" else left - right
     return None
+
+
+def _loads(expr: Expr) -> list[Load]:
+    return [each for each in expr.walk() if isinstance(each, Load)]
 
 
 def _collected(expr: Expr) -> Expr:

@@ -139,7 +139,7 @@ def parse_layout(
     if unnamed and roles is not None:
         raise LayoutTextError(
             f"layout '{text}': '{unnamed[0]}' is none of the axes {' '.join(roles)} of this tensor;"
-            f" {_apart(unnamed[0], extents) or _of_all_tensors(unnamed[0], free, extents)}",
+            f" {_apart(unnamed[0], extents) or _of_all_tensors(unnamed[0], free, extents, roles)}",
             where,
         )
     return Layout(key, text, tuple(tuple(dim) for dim in dims), roles or (), when)
@@ -152,21 +152,26 @@ def _apart(token: str, extents: Mapping[str, Expr]) -> str:
     return f'part sizes by blanks, "{" ".join(parts)}"' if len(parts) > 1 and set(parts) <= sizes else ""
 
 
-def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr]) -> str:
-    """How a size is written that none of the axes has; ``free``: the axes that no size of the layout has."""
+def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], roles: tuple[str, ...]) -> str:
+    """How a size is written that none of the axes has; ``free``: the axes that no size of the layout has, of
+    all ``roles``."""
     role = next((each for each in free if not isinstance(extents[each], Const)), None)
     if role is None:
         return "give its role with axes=, or declare it with op.axes"
     size, sentence = extents[role], f"axis {role} has the size {extents[role]} in all tensors: "
+    further = (
+        f"read keys of a further capacity by attend.listed(x, index=attend.BATCH, length=...), with the axes "
+        f'"G K U D" and op.axes(G=B, U={token})'
+    )
     if not isinstance(size, Symbol):
+        if role == "T" and {"D", "E"} & {*roles}:
+            return f"{sentence}{further}"
         return f"{sentence}write op.axes({role}={token}) and op.require({size} == {token}, text)"
+    if role == "D":
+        return f"{sentence}write {size} for {token}; channels in parts, as rotary ones, are one tensor"
     if role != "T":
         return f"{sentence}write {size} for {token}"
-    return (
-        f"{sentence}write {size} for {token}, or read keys of a further capacity by "
-        f'attend.listed(x, index=attend.BATCH, length=...), with the axes "G K U D" and '
-        f"op.axes(G=B, U={token})"
-    )
+    return f"{sentence}write {size} for {token}, or {further}"
 
 
 def token_extent(token: str) -> Expr:

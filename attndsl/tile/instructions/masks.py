@@ -20,6 +20,7 @@ from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, repeat_elemen
 from attndsl.tile.instructions.vector import (
     VectorInstruction,
     count_form_rules,
+    number,
     operands,
     reinterpreted,
     repeat_stride,
@@ -62,7 +63,7 @@ class CompareWithScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.src)
-        scalar = f"{names.ctype(self.src.buffer)}({names.expr(self.scalar)})"
+        scalar = number(names, self.src, self.scalar)
         return f"CompareScalar({places}, {scalar}, CMPMODE::{self.mode}, {names.expr(self.src.cols)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
@@ -209,7 +210,7 @@ class SelectOrScalar(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.bits, self.src)
-        scalar = f"{names.ctype(self.src.buffer)}({names.expr(self.scalar)})"
+        scalar = number(names, self.src, self.scalar)
         count = names.expr(self.dst.cols)
         return f"Select({places}, {scalar}, SELMODE::VSEL_TENSOR_SCALAR_MODE, {count});"
 
@@ -282,7 +283,7 @@ class FillInterval(VectorInstruction):
         return float(repeats * machine.value(self.dst.rows))
 
     def text(self, names: Names) -> str:
-        value = f"float({names.expr(self.value)})"
+        value = number(names, self.dst, self.value)
         bounds = [
             f"const int64_t fillBegin = {names.expr(self.begin)};",
             f"const int64_t fillEnd = {names.expr(self.end)};",

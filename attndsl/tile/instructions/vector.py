@@ -139,6 +139,17 @@ def reinterpreted(names: Names, region: Region, ctype: str) -> str:
     return f"{operands(names, region)}.{word}ReinterpretCast<{ctype}>()"
 
 
+def number(names: Names, dst: Region, value: Expr) -> str:
+    """A scalar operand in the element type of a region.
+
+    A constant by name is a temporary of that type: a reference to the constant itself would need its address.
+    """
+    ctype = names.ctype(dst.buffer)
+    if ctype == "float" and type(value) is Const:
+        return names.expr(Const(float(value.value)))
+    return f"{ctype}({names.expr(value)})"
+
+
 _UNARY = {"Exp": np.exp, "Ln": np.log, "Abs": np.abs, "Sqrt": np.sqrt}
 _BINARY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
 _BINARY |= {"Max": np.maximum, "Min": np.minimum}
@@ -156,7 +167,7 @@ class Fill(VectorInstruction):
         view(machine, self.dst)[...] = machine.value(self.value)
 
     def text(self, names: Names) -> str:
-        value = f"{names.ctype(self.dst.buffer)}({names.expr(self.value)})"
+        value = number(names, self.dst, self.value)
         return f"Duplicate({operands(names, self.dst)}, {value}, {names.expr(self.dst.cols)});"
 
     def describe(self) -> str:
@@ -182,12 +193,10 @@ class FillLanes(VectorInstruction):
         view(machine, self.dst)[:, int(machine.value(self.first_lane)) :] = machine.value(self.value)
 
     def text(self, names: Names) -> str:
-        lane, rows = names.expr(self.first_lane), names.expr(self.dst.rows)
-        return (
-            f"uint64_t mask[2] = {{~uint64_t(0) << ({lane}), 0}};\n"
-            f"Duplicate({operands(names, self.dst)}, float({names.expr(self.value)}), mask, {rows}, 1, "
-            f"{repeat_stride(names, self.dst)});"
-        )
+        pitch = as_expr(repeat_elements("float32")) if constant_value(self.dst.pitch) == 0 else self.dst.pitch
+        sizes = ", ".join(map(names.expr, (self.dst.rows, pitch)))
+        lane, value = names.expr(self.first_lane), number(names, self.dst, self.value)
+        return f"FillLanes({operands(names, self.dst)}, {lane}, {value}, {sizes});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
@@ -247,7 +256,7 @@ class WithScalar(VectorInstruction):
         _WITH_SCALAR[self.op](source, scalar, out=view(machine, self.dst))
 
     def text(self, names: Names) -> str:
-        scalar = f"{names.ctype(self.dst.buffer)}({names.expr(self.scalar)})"
+        scalar = number(names, self.dst, self.scalar)
         return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
@@ -278,7 +287,7 @@ class AddScaled(VectorInstruction):
             view(machine, self.dst)[...] += source * source.dtype.type(machine.value(self.scalar))
 
     def text(self, names: Names) -> str:
-        scalar = f"{names.ctype(self.dst.buffer)}({names.expr(self.scalar)})"
+        scalar = number(names, self.dst, self.scalar)
         return f"Axpy({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:

@@ -43,6 +43,10 @@ class Case:
         """Elements of all results together, known before any tensor is made."""
         return self._filler().result_elements()
 
+    def largest_tensor(self) -> int:
+        """Elements of the largest tensor, known before any is made."""
+        return self._filler().largest_tensor()
+
     def outline(self) -> Call:
         """The call with zeros for what attention reads, made much faster: sizes, lengths, tables and masks
         are those of the call.
@@ -78,14 +82,27 @@ class Case:
         return (self.space.operator.name, *kernel_key(self.space, self.assignment))
 
 
-def drawn_outline(space: CaseSpace, assignment: Mapping[str, Any], rng: np.random.Generator) -> Call | None:
-    """The outline of some call with these values; None where no legal integers were found for them."""
+def drawn_case(
+    operator: Operator,
+    space: CaseSpace,
+    assignment: Mapping[str, Any],
+    rng: np.random.Generator,
+    *,
+    seed: int = 0,
+    number: int = 0,
+    attempt: int = 0,
+) -> tuple[Case, Call] | None:
+    """Some case with these values and its outline; None where no legal elements were found for them, or
+    lengths make a tensor that follows from them larger than sizes alone tell."""
     integers = Integers(space, assignment, rng).solve()
     if integers is None:
         return None
+    case = Case(operator, space, seed, number, assignment, integers, attempt)
     try:
-        return Case(space.operator, space, 0, 0, assignment, integers).outline()
-    except CallError:
+        if case.largest_tensor() > space.values.most_elements:
+            return None
+        return case, case.outline()
+    except CallError:  # a constraint over elements of other tensors
         return None
 
 

@@ -23,39 +23,38 @@ import numpy as np
 from attndsl.base.errors import UserError
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
-from attndsl.spec.errors import CallError
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.case import Case, drawn_outline, head_variable, kernel_key, kernel_variables
+from attndsl.verify.cases.case import Case, drawn_case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
-from attndsl.verify.data.integers import Integers
-from attndsl.verify.space.solve import solve
+from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
 
 CANDIDATES = 3
 PROBES = 0.4
 """Part of the cases that are pinned to be probes; with those drawn it is about half. They see most."""
-_ATTEMPTS = 15
+_ATTEMPTS = 30
 _PINNED = 5
 """Attempts with the work that it is the case's turn to have."""
 _PAIR_TRIES = 2
-_LOOKED_AT = 24
+_LOOKED_AT = 12
 """Cases of a mode with a feature in which it is looked for whether it matters: some never do."""
-_ASKED = 24
-"""Calls that are tried in vain for one feature at most."""
-_WISHES = 3
+_ASKED = 6
+"""How often one feature is asked for in vain at most; twice where no call that was drawn depends on it."""
+_NAMES = 2
+"""Features that a case is asked for, until one of them can matter in some call."""
+_WISHES = 2
 """Calls that are tried for the feature that a case is asked for."""
-_DRAWN = 6
-"""Calls that are drawn for a feature at a time, until what they compute depends on it."""
+_DRAWN, _DECIDED = 4, 24
+"""Calls that are drawn for a feature at a time, until what they compute depends on it, and values of other
+variables with which it may."""
 _OVERDUE = 16
 """Cases of a mode after which a feature that mattered in none of them is asked for: half of a third of 96."""
-_FEATURE_WALKS = 8
-_FIRST = 1 << 30
-"""The score of a candidate that goes before all others."""
+_FEATURE_WALKS = 4
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -81,9 +80,20 @@ class WantedKernel:
 
 
 class NoCaseFound(UserError, RuntimeError):
-    """The search for a legal call found none."""
+    """The search for a legal call found none.
 
-    def __init__(self, name: str) -> None:
+    ``rules``: those over elements of tensors that it could not keep, where sizes and parameters were found.
+    """
+
+    def __init__(self, name: str, rules: Sequence[str] = ()) -> None:
+        if rules:
+            told = "; ".join(rules)
+            super().__init__(
+                f"the search for cases of {name} failed: it found sizes and parameters, but no elements of "
+                f"tensors that keep {told}. The spec may well be right; a narrower rule on sizes, or a rule "
+                "that compares an element with a number or a size, is found more easily"
+            )
+            return
         super().__init__(
             f"no legal case of {name} was found; if rules of op.require exclude each other, widen one of them"
         )
@@ -184,15 +194,17 @@ class _Member:
         self._kernels: dict[tuple[Any, ...], int] = {}
         self._head = head_variable(space)
         self._tries: collections.Counter[tuple[Any, ...]] = collections.Counter()
-        self._unsettled: list[tuple[Case, frozenset[str], frozenset[str] | None]] = []
-        """Cases with their declared features and those that matter, where that was asked already."""
+        self._unsettled: list[tuple[Case, frozenset[str]]] = []
+        """Cases with their declared features, of which it was not yet asked which matter."""
         self._seen: set[str] = set()
         """The features that mattered in a case."""
         self._looked_at: collections.Counter[str] = collections.Counter()
         self._asked: collections.Counter[str] = collections.Counter()
-        self._missing: dict[str, dict[str, Any]] | None = None
-        self._wish = ""
-        """The feature that was asked for last."""
+        """Cases that each feature was asked for in vain."""
+        self._unmade: set[tuple[str, str]] = set()
+        """Features and workloads that no search has brought together."""
+        self._hopeless: set[str] = set()
+        """Workloads for which a whole turn has found no assignment."""
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -216,47 +228,123 @@ class _Member:
         """Case ``number``, the ``turn``-th of this mode."""
         rng = np.random.default_rng([self.seed, number, 1 << 21])
         wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
+        if turn >= _OVERDUE and wanted is None and (case := self._overdue(rng, operator, number, turn)):
+            return case
+        solved: set[str] = set()
+        asked: set[str] = set()
         for attempt in range(_ATTEMPTS):
             candidates = list(self._candidates(rng, turn, attempt))
-            for score, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
-                integers = Integers(self.space, assignment, rng).solve()
-                if integers is None:
-                    continue
-                case = Case(operator, self.space, self.seed, number, assignment, integers, attempt)
-                try:
-                    call = case.outline()
-                except CallError:
-                    continue  # a constraint over elements of other tensors: the next candidate
-                if not work_of(self.space, call).keeps(self._workload(turn, attempt)):
-                    continue  # lengths made it short, or its tasks few
-                if any(array.size > self.space.values.most_elements for array in call.arrays.values()):
-                    continue  # lengths made a tensor that follows from them larger than sizes alone tell
-                if wanted is not None and not wanted.takes(call):
-                    continue
-                declared = frozenset(declared_features(call))
-                known = self._mattering(case, declared) if score == _FIRST else None
-                if known is not None and self._wish not in known and attempt < _PINNED:
-                    continue  # it has the feature that was asked for, in vain
-                self._covered |= _pairs(self.space.canonical(assignment))
-                self._unsettled.append((case, declared, known))
-                key = kernel_key(self.space, assignment)
-                self._kernels[key] = self._kernels.get(key, 0) + 1
-                return case
+            workload = self._workload(turn, attempt)
+            solved |= {workload} if candidates else set()
+            asked |= {workload} if attempt % _PINNED == _PINNED - 1 else set()
+            for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
+                drawn = drawn_case(
+                    operator, self.space, assignment, rng, seed=self.seed, number=number, attempt=attempt
+                )
+                if drawn is None or not self._is_affordable(drawn[1], workload):
+                    continue  # the next candidate
+                if wanted is None or wanted.takes(drawn[1]):
+                    if wanted is None:  # wide rows are asked for in two ways, of which a turn tries one
+                        self._hopeless |= asked - solved - {WIDE, ""}
+                    return self._taken(*drawn)
         of = wanted.name if wanted is not None else self.space.operator.name
-        raise NoCaseFound(of)
+        raise NoCaseFound(of, self._rules_over_elements() if solved else ())
 
-    def _mattering(self, case: Case, declared: frozenset[str]) -> frozenset[str]:
-        """The features of a case that matter in it, of those that have in none so far."""
-        new = {each for each in declared - self._seen if self._looked_at[each] < _LOOKED_AT}
-        return effective_features(case.call(), new) if new else frozenset()
+    def _rules_over_elements(self) -> tuple[str, ...]:
+        """The constraints that no sizes and parameters decide, as messages word them."""
+        rules = (rule for rule in self.space.operator.constraints if rule.tensors() or rule.over)
+        told = (f"'{rule.argument}' {rule.text}" if rule.argument else rule.text for rule in rules)
+        return tuple(dict.fromkeys(told))
+
+    def _is_affordable(self, call: Call, workload: str) -> bool:
+        """Whether lengths left the work what it shall be, and no tensor that follows from them is larger than
+        sizes alone tell."""
+        most = self.space.values.most_elements
+        return work_of(self.space, call).keeps(workload) and all(
+            array.size <= most for array in call.arrays.values()
+        )
+
+    def _taken(self, case: Case, call: Call) -> Case:
+        """A case of the stream, with what it covers marked."""
+        self._covered |= _pairs(self.space.canonical(case.assignment))
+        self._unsettled.append((case, frozenset(declared_features(call))))
+        key = kernel_key(self.space, case.assignment)
+        self._kernels[key] = self._kernels.get(key, 0) + 1
+        return case
+
+    # What matters in no case yet --------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Find what matters in the cases so far: it takes longer than to find the cases, and the first ones
-        are found without."""
-        for case, declared, known in self._unsettled:
-            self._seen |= self._mattering(case, declared) if known is None else known
+        """Find what matters in the cases so far, of what has in none before: it takes longer than to find the
+        cases, and the first ones are found without."""
+        for case, declared in self._unsettled:
+            new = [each for each in sorted(declared - self._seen) if self._looked_at[each] < _LOOKED_AT]
+            outline = case.outline() if new else None
+            asked = [each for each in new if outline is not None and may_matter(outline, each)]
+            self._seen |= effective_features(case.call(), asked, quick=True) if asked else frozenset()
             self._looked_at.update(declared)
         self._unsettled.clear()
+
+    @cached_property
+    def _missing(self) -> dict[str, dict[str, Any]]:
+        """The features that mattered in none of the first cases, and that legal calls have, with the values
+        that make them."""
+        rng, found = np.random.default_rng([self.seed, 1 << 24]), {}
+        known = possible_features(self.space)
+        for name in sorted(known.keys() - self._seen):
+            pins = {**known[name], **self._never, WORKLOAD: "any"}
+            if is_contradiction(self.space, pins):
+                continue
+            if solve(self.space, rng, pins, walks=_FEATURE_WALKS) is not None:
+                found[name] = known[name]
+        return found
+
+    def _overdue(self, rng: np.random.Generator, operator: Operator, number: int, turn: int) -> Case | None:
+        """A case in which a feature matters that mattered in none, of those that were asked for least. No
+        allowance of kernels is asked: a feature without a case would be one that nothing has checked."""
+        self._settle()
+        names = [each for each in self._missing if each not in self._seen and self._asked[each] < _ASKED]
+        picked = [names[int(pick)] for pick in rng.permutation(len(names))]
+        for name in sorted(picked, key=self._asked.__getitem__)[:_NAMES]:
+            legal = False
+            for _ in range(_WISHES):
+                drawn = self._dependent(rng, name, operator, number, self._workload(turn, 0))
+                if drawn is None:
+                    break
+                legal = True
+                if effective_features(drawn[0].call(), [name], quick=True):
+                    self._seen.add(name)
+                    return self._taken(*drawn)
+            self._asked[name] += 1 if legal else 2
+            if legal:
+                break  # it had its turn
+        return None
+
+    def _dependent(
+        self, rng: np.random.Generator, feature: str, operator: Operator, number: int, workload: str
+    ) -> tuple[Case, Call] | None:
+        """A case with a feature on which what is computed depends, so far as numbers do not decide: with a
+        workload, or with any where the two do not go together."""
+        own, solved = self._missing[feature], 0
+        for _ in range(_DECIDED):
+            of = "any" if (feature, workload) in self._unmade else workload or "any"
+            beside = deciding_values(self.space, own, rng)
+            pins = {**beside, **own, **self._never, WORKLOAD: of}
+            if is_contradiction(self.space, pins):
+                continue
+            if (solved := solved + 1) > _DRAWN:
+                break
+            assignment = solve(self.space, rng, pins)
+            if assignment is None:
+                if not beside:
+                    self._unmade.add((feature, workload))
+                continue
+            drawn = drawn_case(operator, self.space, assignment, rng, seed=self.seed, number=number)
+            if drawn and self._is_affordable(drawn[1], of) and may_matter(drawn[1], feature):
+                return drawn
+        return None
+
+    # Candidates -------------------------------------------------------------------------------------------
 
     def _candidates(
         self, rng: np.random.Generator, turn: int, attempt: int
@@ -264,9 +352,6 @@ class _Member:
         if self._wanted:
             yield from self._for_kernel(rng, turn, attempt)
             return
-        if turn >= _OVERDUE:
-            for position, asked in enumerate(self._overdue(rng, self._workload(turn, attempt))):
-                yield _FIRST, position - _WISHES, asked
         for position in range(CANDIDATES):
             pins = self._pins(rng, turn, attempt)
             if position == 0 and attempt < _KERNEL_PINNED and len(self._kernels) < allowance(turn):
@@ -300,7 +385,14 @@ class _Member:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
         workload = WORKLOADS[self._place(turn)]
-        return workload if attempt < _PINNED else workload.split()[-1] if attempt < 2 * _PINNED else ""
+        words = workload.split()
+        less = [words[-1]]
+        if "long" in words or "deep" in words:
+            less = ["several", words[-1]] if words[-1] != "long" else ["long", "several"]
+            less = [f"several {words[-1]}", *less] if words[-1] in ("few", "many") else less
+            less = ["long", *less] if words == ["long", "many"] else less
+        levels = [each for each in (workload, *less, "") if each not in self._hopeless]
+        return levels[min(attempt // _PINNED, len(levels) - 1)]
 
     def _place(self, turn: int) -> int:
         """Which workload's turn it is."""
@@ -314,50 +406,6 @@ class _Member:
         if self._place(turn) in RAMPS:
             return {FILL: RAMP}
         return {FILL: PROBE} if probe else {}
-
-    def _overdue(self, rng: np.random.Generator, workload: str) -> list[Assignment]:
-        """Assignments with a feature that matters in no case, of those that legal calls have. No allowance
-        of kernels is asked: a feature without a case would be one that nothing has checked."""
-        self._settle()
-        if self._missing is None:
-            known = possible_features(self.space)
-            self._missing = {name: known[name] for name in sorted(known.keys() - self._seen)}
-            for name, feature in list(self._missing.items()):
-                if solve(self.space, rng, {**feature, WORKLOAD: "any"}, walks=_FEATURE_WALKS) is None:
-                    del self._missing[name]
-        names = [
-            name
-            for name in self._missing
-            if name not in self._seen and self._asked[name] < _ASKED and self._looked_at[name] < _LOOKED_AT
-        ]
-        for pick in rng.permutation(len(names)):
-            name = names[int(pick)]
-            pins: dict[str, Any] = {**self._missing[name], **self._never}
-            if workload:
-                pins[WORKLOAD] = workload
-            drawn = (self._dependent(rng, name, pins) for _ in range(_WISHES))
-            if found := [each for each in itertools.takewhile(lambda each: each is not None, drawn) if each]:
-                self._wish = name
-                return found
-        return []
-
-    def _dependent(
-        self, rng: np.random.Generator, feature: str, pins: Mapping[str, Any]
-    ) -> Assignment | None:
-        """An assignment with a feature on which what is computed depends, so far as numbers do not decide."""
-        legal = False
-        for _ in range(_DRAWN):
-            beside = deciding_values(self.space, (self._missing or {})[feature], rng)
-            if (assignment := solve(self.space, rng, {**beside, **pins})) is None:
-                if beside:
-                    continue
-                break
-            if (call := drawn_outline(self.space, assignment, rng)) is not None:
-                legal = True
-                if may_matter(call, feature):
-                    return assignment
-        self._asked[feature] += legal * _ASKED // 5
-        return None
 
     def _pins(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         pins: dict[str, Any] = {}

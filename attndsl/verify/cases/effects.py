@@ -16,6 +16,7 @@ import numpy as np
 
 from attndsl.graph.nodes import Dequantize, TopK
 from attndsl.reference.run import Some, run, run_some
+from attndsl.reference.tasks import QUERY_ROWS_IN_BLOCK
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
@@ -25,19 +26,40 @@ from attndsl.verify.judge.compare import THRESHOLD, tolerance
 
 _SAMPLED = 8
 """Blocks of queries that are computed first: most features that matter do so in some of them."""
+_QUICK, _BLOCK = 1 << 27, 1 << 20
+"""Multiplications of a run that a quick look may take, and those that a block of queries counts as."""
 
 
-def effective_features(call: Call, features: Iterable[str]) -> frozenset[str]:
+def effective_features(call: Call, features: Iterable[str], *, quick: bool = False) -> frozenset[str]:
     """Those of ``features``, as :func:`attndsl.verify.cases.features.declared_features` names them, that
-    matter in a call. A dtype always does."""
+    matter in a call. A dtype always does.
+
+    ``quick``: look at some blocks of queries only, and at nothing where these tell nothing and the call is
+    large: a feature that matters may then be missing.
+    """
     asked = frozenset(features)
     if not asked:
         return asked
     found = frozenset(each for each in asked if each.startswith("dtype "))
     with single_threaded_blas():
-        if _can_sample(call):
-            found |= _mattering(call, asked - found, _SAMPLED)
-        return found | _mattering(call, asked - found)
+        blocks, work = _blocks(call)
+        if not quick or work <= _QUICK:
+            if _can_sample(call) and not quick:
+                found |= _mattering(call, asked - found, _SAMPLED)
+            return found | _mattering(call, asked - found)
+        most = min(max(_QUICK * blocks // work, 1), _SAMPLED)
+        return found | _mattering(call, asked - found, most) if _can_sample(call) else found
+
+
+def _blocks(call: Call) -> tuple[int, int]:
+    """Blocks of queries of a run, at most, and its work in multiplications."""
+    size = {**dict.fromkeys("BNKQTUDE", 1), **call.extents}
+    keys = max(size["T"], size["U"])
+    work = size["B"] * size["N"] * size["Q"] * keys * (size["D"] + size["E"])
+    group = max(size["N"] // max(size["K"], 1), 1)
+    in_block = max(1, QUERY_ROWS_IN_BLOCK // group)
+    blocks = size["B"] * size["K"] * -(-size["Q"] // in_block)
+    return blocks, work + blocks * _BLOCK
 
 
 def _can_sample(call: Call) -> bool:

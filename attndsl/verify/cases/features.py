@@ -76,6 +76,7 @@ class Work:
         """Whether this is work of a workload class."""
         found = {
             "long": self.beyond_ring,
+            "several": self.tiles > 1,
             "few": self.few,
             "many": self.several_a_core,
             "deep": self.deep,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.verify.cases.case import drawn_outline
+from attndsl.verify.cases.case import drawn_case
 from attndsl.verify.cases.features import declared_features, possible_features
 from attndsl.verify.cases.other_calls import may_matter
-from attndsl.verify.space.solve import solve
+from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import WORKLOAD
 
@@ -38,17 +38,18 @@ def why_immaterial(space: CaseSpace, feature: str) -> str | None:
 
 
 def _is_legal(space: CaseSpace, rng: np.random.Generator, pins: Mapping[str, Any]) -> bool:
-    return solve(space, rng, {**pins, WORKLOAD: "any"}, walks=_WALKS) is not None
+    pinned = {**pins, WORKLOAD: "any"}
+    return not is_contradiction(space, pinned) and solve(space, rng, pinned, walks=_WALKS) is not None
 
 
 def _may_matter(space: CaseSpace, rng: np.random.Generator, feature: str, pins: Mapping[str, Any]) -> bool:
     seen = 0
     for _ in range(_DRAWN):
         assignment = solve(space, rng, {**pins, WORKLOAD: "any"})
-        call = None if assignment is None else drawn_outline(space, assignment, rng)
-        if call is None or feature not in declared_features(call):
+        drawn = None if assignment is None else drawn_case(space.operator, space, assignment, rng)
+        if drawn is None or feature not in declared_features(drawn[1]):
             continue
-        if may_matter(call, feature):
+        if may_matter(drawn[1], feature):
             return True
         if (seen := seen + 1) == _CALLS:
             break

@@ -8,6 +8,7 @@ take are left out, and in the place of those that it takes besides, some numbers
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,8 @@ _SOME_NUMBERS = (0.25, -3.0, 1.0, 0.5, -0.75, 2.0, -1.5)
 """In the place of a tensor that is not passed: neighbours differ, also where they are few apart."""
 _LISTED_CALLS = 6
 """Other calls in which what a layout stands for is another."""
+_MOST_ELEMENTS = 1 << 23
+"""Of a tensor in another layout: one that is as large as all scores may have billions."""
 
 
 def other_calls(call: Call, feature: str) -> Iterator[Call]:
@@ -148,9 +151,9 @@ def _with_some(call: Call, spec: TensorSpec) -> Call:
     like = {given(spec.name).name: True, dtype_of(spec.name).name: dtype}
     numbers = np.asarray(_SOME_NUMBERS if dtype not in _INTEGERS else (0, 0), DTYPES[dtype])
     passed = replace(call, arrays={**call.arrays, spec.name: numbers}, env_extra={**call.env_extra, **like})
-    for key in spec.layouts:
-        found = _in_layout(passed, spec, key)
-        if found is not None and _is_meant(spec.layouts[key], call):
+    for key, layout in spec.layouts.items():
+        found = _in_layout(passed, spec, key) if _is_meant(layout, call) else None
+        if found is not None:
             return found
     return call
 
@@ -213,7 +216,7 @@ def _without_what_it_stands_for(call: Call, spec: TensorSpec) -> Iterator[Call]:
 
 def _in_layout(call: Call, spec: TensorSpec, key: str) -> Call | None:
     """The same bytes in another layout, again and again where it has more elements; None where it has a size
-    that nothing tells."""
+    that nothing tells, or more elements than can be told apart in reasonable time."""
     layout, array = spec.layouts[key], call.arrays[spec.name]
     sizes = _with_sizes(call, layout)
     env = {**call.env(), **sizes, **call.arrays}
@@ -221,15 +224,28 @@ def _in_layout(call: Call, spec: TensorSpec, key: str) -> Call | None:
         shape = tuple(int(size.evaluate(env)) for size in layout.shape())
     except (KeyError, TypeError):
         return None
-    if any(size < 0 for size in shape):
+    if any(size < 0 for size in shape) or math.prod(shape) > max(_MOST_ELEMENTS, array.size):
         return None
     return replace(
         call,
         dims={**call.dims, **sizes},
-        arrays={**call.arrays, spec.name: np.resize(array, shape)},
+        arrays={**call.arrays, spec.name: _again_and_again(array, shape)},
         layouts={**call.layouts, spec.name: key},
         env_extra={**call.env_extra, layout_of(spec.name).name: key},
     )
+
+
+def _again_and_again(array: Array, shape: tuple[int, ...]) -> Array:
+    """As :func:`numpy.resize`, which takes a part for each repetition, millions for a few numbers."""
+    count = math.prod(shape)
+    found = np.empty(count, array.dtype)
+    done = min(array.size, count)
+    found[:done] = array.reshape(-1)[:done]
+    while 0 < done < count:
+        more = min(done, count - done)  # what is done are whole repetitions
+        found[done : done + more] = found[:more]
+        done += more
+    return found.reshape(shape)
 
 
 def _with_sizes(call: Call, layout: Layout) -> dict[str, int]:

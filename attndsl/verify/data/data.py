@@ -91,6 +91,15 @@ class Filler:
             found += math.prod(int(size.evaluate(self.env)) for size in layout.shape())
         return found
 
+    def largest_tensor(self) -> int:
+        """Elements of the largest tensor, known before any is made; of a list those of one.
+
+        Raises:
+            ShapeError: a size that follows from others is negative.
+        """
+        shown = (spec.name for spec in self.space.operator.tensors if spec.layouts)
+        return max((math.prod(self.shape(name)) for name in shown if name in self.present), default=0)
+
     def dtype(self, name: str) -> str:
         """The dtype of a tensor in this case."""
         return str(self.env[dtype_of(name).name])

@@ -91,9 +91,9 @@ class SizeFacts:
 
     def tasks(self, extents: Mapping[str, int]) -> int:
         """Tasks of a kernel: (batch row, key/value head, stretch of query rows), where all rows are full."""
-        size = {**dict.fromkeys("BNKQ", 1), **extents}
-        rows = size["Q"] * size["N"] // max(size["K"], 1)
-        return int(size["B"] * size["K"] * -(-rows // self.schedule.max_rows))
+        heads = extents.get("K", 1)
+        rows = extents.get("Q", 1) * extents.get("N", 1) // max(heads, 1)
+        return int(extents.get("B", 1) * heads * -(-rows // self.schedule.max_rows))
 
     def reads(self, expr: Expr) -> frozenset[str]:
         """The symbols of an expression, and the lengths of the tensors that it reads."""

@@ -55,6 +55,16 @@ def nearest(
     return best
 
 
+def is_contradiction(space: CaseSpace, pinned: Mapping[str, Any]) -> bool:
+    """Whether values break a clause that nothing but they can repair: no walk is needed to see that."""
+    assignment = {**{name: values[0] for name, values in space.variables.items()}, **pinned}
+    env = space.environment(assignment)
+    return any(
+        clause.variables and pinned.keys() >= set(clause.variables) and not clause.holds(env)
+        for clause in space.clauses
+    )
+
+
 def check_some_value(space: CaseSpace) -> None:
     """Each size and parameter has a value that keeps what is demanded of it alone.
 
@@ -137,10 +147,24 @@ def _repaired(
     helping = list(itertools.islice(_helping(space, rng, assignment, env, clause, free), _SAMPLES))
     if not helping:
         return env
-    costs = [len(space.violated(then)) for _, _, then in helping]
-    name, value, then = helping[int(np.argmin(costs))]
+    name, value, then = helping[_least_broken(space, [then for _, _, then in helping])]
     assignment[name] = value
     return then
+
+
+def _least_broken(space: CaseSpace, environments: list[dict[str, Any]]) -> int:
+    """Which environment breaks fewest clauses, the first of these; counted as far as that needs."""
+    best, least = 0, len(space.clauses) + 1
+    for index, env in enumerate(environments):
+        count = 0
+        for clause in space.clauses:
+            if not clause.holds(env):
+                count += 1
+                if count >= least:
+                    break
+        if count < least:
+            best, least = index, count
+    return best
 
 
 def _helping(

@@ -30,7 +30,8 @@ WORKLOADS = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "d
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single
 core sees more tiles of a row than the ring has slots, with a split for each of the cores; ``wide``: keys or
-values are farther apart than one copy can express."""
+values are farther apart than one copy can express. Where a call cannot be as long as its turn wants, it is
+asked for ``several`` key tiles."""
 RAMPS = (3, 5)
 """The places of the list whose cases have scores that rise or fall along split keys."""
 MAX_HEADS = 1100

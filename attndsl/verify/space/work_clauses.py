@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from attndsl.expr import Compare, Symbol, as_expr
@@ -107,8 +107,8 @@ class WorkClauses:
         return all(env.get(name) is None or env[name] in LONG_FILLS for name in fills)
 
     def _missing_keys(self, env: Mapping[str, Any]) -> float:
-        """Keys by which the longest row is too short to have more tiles than the ring has slots; where it
-        shall be deep, in each segment, with a split for each of the cores."""
+        """Keys by which the longest row is too short to have more tiles than the ring has slots, or several;
+        where it shall be deep, in each segment, with a split for each of the cores."""
         if not _long(env):
             return 0
         size, (tile, ring) = {**_ONE, **self.facts.extents(env)}, self.facts.edges[0]
@@ -116,7 +116,7 @@ class WorkClauses:
         if "G" in self.facts.extents(env):
             rows["U"] = int(size["G"] * size["K"])
         if "deep" not in _words(env):
-            return tile * ring + 1 - int(max(size[axis] for axis in rows))
+            return tile * (ring if "long" in _words(env) else 1) + 1 - int(max(size[axis] for axis in rows))
         splits = self.facts.schedule.split_kv != 1
         cores = self.facts.operator.device.aic
         wanted = {
@@ -171,12 +171,22 @@ def most_splits(tasks: int, cores: int) -> int:
     return max(cores // max(tasks, 1), 1)
 
 
-def _words(env: Mapping[str, Any]) -> list[str]:
-    return str(env[WORKLOAD] or "").split()
+_LONG = frozenset({"long", "deep", "several"})
+"""Words that ask for many keys."""
+
+
+def _words(env: Mapping[str, Any]) -> frozenset[str]:
+    return _words_of(env[WORKLOAD])
+
+
+@lru_cache(maxsize=64)
+def _words_of(workload: str | None) -> frozenset[str]:
+    return frozenset((workload or "").split())
 
 
 def _long(env: Mapping[str, Any]) -> bool:
-    return not {"long", "deep"}.isdisjoint(_words(env))
+    words = _words(env)
+    return not _LONG.isdisjoint(words)
 
 
 def _when_long(holds: Function) -> Function:

@@ -343,6 +343,14 @@ protected:
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
     }
 
+    // `value` in the lanes of `count` rows of one repeat from lane `first` on, which is below 64.
+    __aicore__ static inline void FillLanes(const AscendC::LocalTensor<float> &rows, int64_t first,
+        float value, int64_t count, int64_t pitch)
+    {
+        uint64_t lanes[2] = {~uint64_t(0) << first, 0};
+        AscendC::Duplicate(rows, value, lanes, count, 1, pitch / kBlockLanes);
+    }
+
     // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,

@@ -1,0 +1,58 @@
+"""The turns of a block's loop over items. The last one of a continuous pipeline has no item: it drains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attndsl.expr import Expr, Symbol, minimum, select
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import ITEM
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
+from attndsl.tile.statements import Let, Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The loop over a block's items: each ``blockCount``-th from ``begin`` to ``end``.
+
+    In a continuous pipeline the last turn comes after the block's last item. ``scalars``: what the bounds
+    are made of.
+    """
+
+    begin: Expr
+    end: Expr
+    scalars: tuple[Statement, ...] = ()
+
+
+def turns(context: Context) -> Turns:
+    """Items of several attentions go to blocks in turn, as if they were of one; a block may have none."""
+    items, before, begin = context.items, context.items_before, BLOCK_INDEX
+    scalars = list[Statement]()
+    if before is not None:
+        begin = Symbol(context.label("firstItem"))
+        value = (BLOCK_INDEX + BLOCK_COUNT - before % BLOCK_COUNT) % BLOCK_COUNT
+        scalars.append(Let(symbol=begin, value=value))
+    if not context.continuous:
+        return Turns(begin, items, tuple(scalars))
+    if not context.suffix:
+        return Turns(begin, items + minimum(items, BLOCK_COUNT), tuple(scalars))
+    end = Symbol(context.label("turnsEnd"))
+    scalars.append(Let(symbol=end, value=select(begin < items, items + BLOCK_COUNT, 0)))
+    return Turns(begin, end, tuple(scalars))
+
+
+def item_of_turn(context: Context, item: Expr) -> Expr:
+    """The item of a turn; the last turn, which has none, takes one with rows that exist, without its keys."""
+    return minimum(item, context.items - 1) if context.continuous else item
+
+
+def has_item(context: Context) -> Expr:
+    """Whether a turn of a continuous pipeline has an item."""
+    item = ITEM
+    return item < context.items
+
+
+def drains(context: Context) -> Expr:
+    """Whether a turn of a continuous pipeline has none: it drains the pipeline."""
+    item = ITEM
+    return item >= context.items

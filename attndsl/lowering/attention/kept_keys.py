@@ -1,0 +1,144 @@
+"""Keys that stay in L1 from the scores of a tile to its weighted sums, where values are channels of the keys.
+
+The channels that are values come in parts of ``value_width``, each in a buffer that the stage of scores
+hands over to the stage of values; there is a slot for each step of the ring. Channels that are no values are
+loaded first: MTE2 brings them while the slots of the parts are still in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from attndsl.expr import Const, Expr, Named, Symbol, as_expr, minimum
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import SLOT
+from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.attention_pattern import values_are_channels
+from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
+from attndsl.target import MemorySpace
+from attndsl.tile.buffers import Buffer
+from attndsl.tile.statements import For, Handed, Let, Seq, Statement, seq
+
+_OTHER_EVENTS = 4
+"""Ids that MTE1 and MTE2 need for queries, two slots of probabilities, and channels that are no values."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPart:
+    """Channels of the keys of a tile that are values: ``width`` from ``first`` on, in ``buffer``."""
+
+    buffer: Buffer
+    first: Expr
+    width: Named
+
+
+def keeps_keys(context: Context) -> bool:
+    """Whether keys stay in L1 until they are values.
+
+    Raises:
+        IllegalScheduleValue: the schedule asks for that where it cannot be.
+    """
+    stated = context.schedule.value_source
+    if stated == "memory":
+        return False
+    problem = _problem(context)
+    if stated == "keys" and problem:
+        raise IllegalScheduleValue(
+            "value_source", stated, f'"memory" or "auto" {problem}', "auto", context.where
+        )
+    return not problem and (stated == "keys" or context.signature.padded_value_size >= LONG_ROW)
+
+
+def _problem(context: Context) -> str:
+    """Why keys cannot stay, as it ends a sentence; empty where they can."""
+    s, size = context.schedule, context.signature.padded_value_size
+    width = _width(context)
+    if len(context.computation.attentions) > 1 or context.computation.selection is not None:
+        return "with several attentions or a selection"
+    if context.cube_dtype == "int8" or context.keys.quantization is not None:
+        return "with integers"
+    if not values_are_channels(context.attention):
+        return "where values are no channels of the keys"
+    if not context.continuous:
+        return "in a pipeline that drains"
+    if s.max_rows > BAND_ROWS:
+        return f"with more than {BAND_ROWS} rows a task"
+    if s.tile_k > min(s.base_n, s.base_k):
+        return "with more keys a tile than one matrix multiply takes"
+    if size > width and size % width:
+        return "where value_width does not divide the channels of a value"
+    if -(-size // width) * s.ring + _OTHER_EVENTS > context.architecture.event_ids:
+        return "with a part of the values and a slot for more than an event each"
+    return ""
+
+
+def _width(context: Context) -> int:
+    """Channels of a part."""
+    s = context.schedule
+    stated = s.columns if isinstance(s.value_width, str) else s.value_width
+    return min(stated, context.signature.padded_value_size)
+
+
+def kept_parts(context: Context) -> Iterator[KeptPart]:
+    """The channels of keys that are values, part by part."""
+    require, size = context.inventory.require, context.padded_value_size
+    count = -(-int(size.value) // _width(context))
+    width = size
+    if count > 1:
+        width = context.value_n if isinstance(context.schedule.value_width, str) else context.value_width
+        require(size == width * count, f"values have {count} parts")
+    require(
+        context.tile_keys <= minimum(context.base_n, context.base_k), "one multiply takes the keys of a tile"
+    )
+    require(context.ring == context.prefetch + 1, "keys stay for the steps between scores and weighted sums")
+    for number in range(count):
+        buffer = context.inventory.buffer(
+            f"keys{number}L1" if count > 1 else "keysL1",
+            MemorySpace.L1,
+            context.cube_dtype,
+            context.tile_keys * width,
+            "channels of the keys of a tile that are its values, Nz",
+            context.schedule.ring,
+            by_step=True,
+        )
+        yield KeptPart(buffer, width * number, width)
+
+
+def other_channels(context: Context) -> Named | None:
+    """How many channels of a key are no values; None where there are none."""
+    padded, values = context.padded_head_size, context.padded_value_size
+    if int(padded.value) == int(values.value):
+        context.inventory.require(padded == values, "all channels of a key are values")
+        return None
+    meaning = "channels of a key that are no values, padded"
+    return context.inventory.constant("otherChannels", padded - values, meaning)
+
+
+def handed(part: KeptPart, body: Seq, *, begins: bool) -> Handed:
+    """A stage's part of the lifetime of a part of the keys."""
+    return Handed(buffers=(part.buffer,), slot=SLOT, begins=begins, body=body)
+
+
+def over_columns(
+    context: Context, extent: Named, step: Named, var: str, block: Callable[[Expr, Expr], Statement]
+) -> Statement:
+    """``block(first, width)`` for the columns of a part that a matrix multiply takes at a time."""
+    require = context.inventory.require
+    if int(extent.value) <= int(step.value):
+        require(extent <= step, "one matrix multiply takes a part of the keys")
+        return block(as_expr(0), extent)
+    first, width = Symbol(var), Symbol("cols")
+    bound: Expr = minimum(step, extent - first)
+    if int(extent.value) % int(step.value) == 0:
+        require((extent % step) == 0, "matrix multiplies divide a part of the keys")
+        bound = step
+    body = seq(Let(symbol=width, value=bound), block(first, width))
+    return For(var=first, end=extent, step=step, body=body, runs=True)
+
+
+def is_start(first: Expr, *, of_first: bool) -> Expr:
+    """Whether columns are the first of a sum, of which the first part has the first."""
+    if not of_first:
+        return Const(False)
+    return Const(True) if isinstance(first, Const) else first == 0

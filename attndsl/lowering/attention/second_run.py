@@ -1,0 +1,35 @@
+"""A second run over the tiles of an item, for a selection.
+
+It needs probabilities with the final maximum and sum of each row.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr import Symbol
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import KEY_TILE, TILE, TILES
+from attndsl.tile.statements import If, Statement, seq
+
+
+def takes_tiles_again(context: Context) -> bool:
+    """Whether the tiles of an item follow each other a second time."""
+    return context.computation.selection is not None
+
+
+def takes_one_tile_at_once(context: Context) -> bool:
+    """Whether the exponentials of the softmax of an only tile are those of the probabilities: what the cube
+    takes of rows with an offset is rounded."""
+    quantization = context.values.quantization
+    return quantization is None or quantization.offset is None
+
+
+def tile_of_step(context: Context) -> Symbol:
+    """The tile of a step, as both runs over the tiles of an item count."""
+    return KEY_TILE if takes_tiles_again(context) else TILE
+
+
+def first_time(context: Context, statement: Statement) -> Statement:
+    """What is done with a tile when it comes first alone."""
+    if not takes_tiles_again(context):
+        return statement
+    return If(condition=TILE < TILES, then=seq(statement), where=statement.where)

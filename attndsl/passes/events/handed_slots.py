@@ -1,0 +1,147 @@
+"""Order of buffers that a stage hands over to a later one of the same step of a continuous pipeline.
+
+The race analysis knows neither which step a stage works for nor that two stages have work in the same steps.
+It leaves these buffers out: their accesses clash with nothing there, and their events tell it nothing of
+other buffers. What orders them is proved from the form of the program:
+
+* One pipe writes a buffer, in the part that begins its lifetime; one other pipe reads it, in both parts. Each
+  execution of a stage reaches its part once, and the two stages have work in the same steps.
+* The reader waits for the writer in the first part ("ready"), so that it knows the content in the second.
+* The writer waits until its slot is free, which the reader says at the end of the second part, after its
+  last read. Steps take slots in turn. The second part of a step comes before the first part of the step that
+  has the slot next, as there are more slots than steps between the parts.
+* So each event of a slot is set and awaited in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from attndsl.base.errors import InternalError
+from attndsl.expr import Expr
+from attndsl.passes.events.access_sets import Group
+from attndsl.passes.events.event_pairs import wait_for
+from attndsl.target import Pipe
+from attndsl.tile.instructions import Instruction
+from attndsl.tile.statements import (
+    Alloc,
+    Earlier,
+    For,
+    Handed,
+    If,
+    KeepScalars,
+    Seq,
+    SetEvent,
+    Stage,
+    Statement,
+    seq,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a lifetime, and where it stands.
+
+    Attributes:
+        keep: the steps of its pipeline. ``back``: by how many steps its stage is behind.
+        when: the condition under which its stage has work; None: always.
+    """
+
+    part: Handed
+    keep: KeepScalars
+    back: int
+    when: Expr | None
+
+
+def free_events(tree: Seq) -> dict[Group, SetEvent]:
+    """For the buffers of each lifetime that goes from stage to stage the event that says that a slot is free.
+
+    Raises:
+        InternalError: the form of the program does not prove the order.
+    """
+    found: dict[Group, SetEvent] = {}
+    by_group: dict[Group, list[_Part]] = {}
+    for item in _parts(tree):
+        by_group.setdefault(item.part.buffers, []).append(item)
+    if sum(map(len, by_group.values())) != sum(isinstance(item, Handed) for item in tree.walk()):
+        raise InternalError("a stage does not reach its part of a lifetime once in each execution")
+    for group, parts in by_group.items():
+        writer, reader = _proved(group, parts)
+        found[group] = SetEvent(
+            name=f"{group[0].name}Free{reader.value}{writer.value}",
+            source=reader,
+            target=writer,
+            ids=group[0].slots,
+            slot_of=group[0],
+            reuse=True,
+            buffers=group,
+            where=group[0].where,
+        )
+    return found
+
+
+def with_free_event(part: Handed, free: SetEvent) -> Statement:
+    """A part of a lifetime with the wait for its slot, or with what says that it is free."""
+    body = seq(wait_for(free), part.body) if part.begins else seq(part.body, free)
+    return part.with_children((body,))
+
+
+def _parts(tree: Seq) -> Iterator[_Part]:
+    for loop in (item for item in tree.walk() if isinstance(item, For)):
+        keep = next((item for item in loop.body.body if isinstance(item, KeepScalars)), None)
+        if keep is None:
+            continue
+        for item in loop.body.body:
+            if isinstance(item, Earlier):
+                yield from _parts_of_stages(item.then, keep, item.back if item.keep is keep else -1)
+            else:
+                yield from _parts_of_stages(item, keep, 0)
+
+
+def _parts_of_stages(
+    statement: Statement, keep: KeepScalars, back: int, when: Expr | None = None
+) -> Iterator[_Part]:
+    if isinstance(statement, Seq):
+        for child in statement.body:
+            yield from _parts_of_stages(child, keep, back)
+    elif type(statement) is If and statement.otherwise is None and when is None:
+        for child in statement.then.body:
+            yield from _parts_of_stages(child, keep, back, statement.condition)
+    elif isinstance(statement, Stage):
+        yield from (_Part(part, keep, back, when) for part in _always_reached(statement.body))
+
+
+def _always_reached(statement: Statement) -> Iterator[Handed]:
+    if isinstance(statement, Handed):
+        yield statement
+    elif isinstance(statement, Seq | Alloc):
+        for child in statement.children():
+            yield from _always_reached(child)
+
+
+def _proved(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
+    """The pipe that writes the buffers and the one that reads them."""
+    name, slots = group[0].name, group[0].slots
+    if [each.part.begins for each in parts] != [True, False]:
+        raise InternalError(f"{name} needs one stage that begins its lifetime, and a later one that ends it")
+    begin, end = parts
+    if begin.keep is not end.keep or begin.back or not 0 < end.back < slots:
+        raise InternalError(f"{name} is handed over {end.back} steps later and has {slots} slots")
+    steps = begin.keep.steps
+    if int(steps.depth.value) != slots or not all(each.part.slot.same(steps.slot) for each in parts):
+        raise InternalError(f"the slots of {name} are not those of the steps")
+    if str(begin.when) != str(end.when):
+        raise InternalError(f"the stages that hand over {name} have work in different steps")
+    writers, readers = _pipes(begin.part, group)
+    later = _pipes(end.part, group)
+    if len(writers) != 1 or len(readers) != 1 or writers == readers or later != (set(), readers):
+        raise InternalError(f"{name} needs one pipe that writes it first, and another one that reads it")
+    return writers.pop(), readers.pop()
+
+
+def _pipes(part: Handed, group: Group) -> tuple[set[Pipe], set[Pipe]]:
+    """The pipes that write buffers inside, and those that read them."""
+    inside = [item for item in part.walk() if isinstance(item, Instruction)]
+    writers = {item.pipe for item in inside if not set(group).isdisjoint(item.writes())}
+    return writers, {item.pipe for item in inside if not set(group).isdisjoint(item.reads())}
