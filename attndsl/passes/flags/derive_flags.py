@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
-from attndsl.passes.events.access_sets import is_ring
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
@@ -71,7 +70,7 @@ def derive_flags(program: Program) -> Program:
             way that no flag covers, or flag ids run out.
     """
     transfers = _transfers(program)
-    rings = [item for item in transfers if is_ring(item.tensor)]
+    rings = [item for item in transfers if item.tensor.is_ring]
     _check_places(program, transfers)
     for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
         _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
@@ -159,7 +158,7 @@ def _transfers(program: Program) -> list[Transfer]:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
         alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
-        first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
+        first = next((each.tensor for each in alike if each.tensor.is_ring and tensor.is_ring), None)
         awaiting = next((stage for stage in stages if tensor in stage.awaits), None)
         found.append(Transfer(tensor, writer, reader, pipe, first, awaiting))
     return found
@@ -187,7 +186,7 @@ def _check_places(program: Program, transfers: list[Transfer]) -> None:
     repeated = {stage for item in order if isinstance(item, For | Pipelined) for stage in item.walk()}
     for item in transfers:
         name, writer, reader = item.tensor.name, item.writer, item.reader
-        if is_ring(item.tensor):
+        if item.tensor.is_ring:
             if writer.core is reader.core:
                 raise InternalError(f"{writer.name} and {reader.name} hand over {name} on one core kind")
             if not any(writer in loop.stages and reader in loop.stages for loop in loops):
