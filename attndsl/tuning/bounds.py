@@ -30,7 +30,7 @@ from attndsl.target import Core, Device, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.program import Program
-from attndsl.tuning.work import PIPES, Counter, Work
+from attndsl.tuning.work import COUNTED, Counter, Work
 
 Array = npt.NDArray[Any]
 _EXPONENT = 4
@@ -85,7 +85,7 @@ def bounds_of(program: Program, tiling: Mapping[str, int | float], arguments: Ma
         "memory": _memory([*cubes, *vectors], cold, device),
         "L2": _l2([*cubes, *vectors], device),
     }
-    for core, pipe in PIPES:
+    for core, pipe in COUNTED:
         works = cubes if core is Core.AIC else vectors
         cycles = max(_cycles(work, core, pipe, cold) for work in works)
         if cycles:

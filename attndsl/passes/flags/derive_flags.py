@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Load, Scope
-from attndsl.passes.events.access_sets import is_ring
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
@@ -80,7 +79,7 @@ def derive_flags(program: Program) -> Program:
             way that no flag covers, or flag ids run out.
     """
     transfers = _transfers(program)
-    rings = [item for item in transfers if is_ring(item.tensor)]
+    rings = [item for item in transfers if item.tensor.is_ring]
     _check_places(program, transfers)
     for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
         _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
@@ -172,7 +171,7 @@ def _transfers(program: Program) -> list[Transfer]:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
         alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
-        first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
+        first = next((each.tensor for each in alike if each.tensor.is_ring and tensor.is_ring), None)
         awaiting = next((stage for stage in stages if tensor in stage.awaits), None)
         found.append(Transfer(tensor, writer, reader, pipe, first, awaiting))
     return found
@@ -209,11 +208,11 @@ def _check_places(program: Program, transfers: list[Transfer]) -> None:
             reads = (any(load.source == name for load in _global_loads(each)) for each in order)
             first = next(at for at, found in enumerate(reads) if found)
             once = writer not in repeated and item.pipe is Pipe.MTE3 and writer.core is Core.AIV
-            if is_ring(item.tensor) or not once or first < order.index(writer):
+            if item.tensor.is_ring or not once or first < order.index(writer):
                 raise InternalError(
                     f"{writer.name} writes {name} for all scalar units, so it runs once, first"
                 )
-        elif is_ring(item.tensor):
+        elif item.tensor.is_ring:
             if writer.core is reader.core:
                 raise InternalError(f"{writer.name} and {reader.name} hand over {name} on one core kind")
             if not any(writer in loop.stages and reader in loop.stages for loop in loops):
