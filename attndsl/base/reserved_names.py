@@ -36,7 +36,7 @@ _OWN_WORDS = """
     Run RunOnMeta RunOnNpu CopyToDevice kCores kOperator FromTorch ToTorch
     MakeList MakeTensor RunCall ToAcl
     allocate bytes call copy data device executor guard library load memory reader refused
-    sample shapes sizes solver status
+    numberedLanes sample shapes sizes solver status validLists
     stream values warnings workspaceSize warning error available importlib os why Path
 """
 _TAKEN = frozenset(" ".join([_CXX_WORDS, _PYTHON_WORDS, _HEADER_WORDS, _OWN_WORDS]).split())

@@ -132,7 +132,7 @@ extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, int
     gert::TilingContext context;
     fe::PlatFormInfos platform;
     platform.cubeCores = static_cast<uint32_t>(cores);
-    context.platform = &platform;
+    context.platform = cores < 0 ? nullptr : &platform;
     Fill(context, blobs, kinds);
     if (ops::Registered()->core.tiling(&context) != ge::GRAPH_SUCCESS) return -1;
     numbers[0] = static_cast<int64_t>(context.key);
@@ -222,7 +222,10 @@ class OpHost:
         blob.rank, blob.shape = len(sizes), shape
 
     def tile(self, call: Mapping[str, Any], cores: int) -> dict[str, Any] | None:
-        """Key, blocks, workspace, schedule mode and tiling data, or None where the call is refused."""
+        """Key, blocks, workspace, schedule mode and tiling data, or None where the call is refused.
+
+        Negative ``cores``: the context has no platform information.
+        """
         numbers, data = (ctypes.c_int64 * 4)(), ctypes.create_string_buffer(1 << 14)
         size = self._library.tile(self._blobs(call), self._kinds, ctypes.c_int64(cores), numbers, data)
         if size < 0:

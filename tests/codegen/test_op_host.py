@@ -175,5 +175,18 @@ def test_bad_calls_are_refused_with_the_words_of_python(folder, capfd):
     assert refused >= 50, refused
 
 
+def test_a_device_without_cores_is_refused(folder, capfd):
+    made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
+    rows = np.zeros((2, 4, 16), np.float16)
+    call = {"query": rows[:, :1], "key": [rows], "value": [rows], "num_heads": 1}
+    assert made.tile(call, 1) is not None
+    for cores, said in (
+        (0, "TargetLimitError: incre_flash_attention: the device has 0 cube cores"),
+        (-1, "no platform"),
+    ):
+        assert made.tile(call, cores) is None
+        assert said in capfd.readouterr().err
+
+
 def test_every_dtype_has_its_names():
     assert set(GE_TYPES.values()) - {""} == set(DTYPES)

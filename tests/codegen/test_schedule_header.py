@@ -15,8 +15,10 @@ from attndsl.codegen.kernel.schedule_header import constant_text
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.compiler.prepare_launch import prepare
-from attndsl.execute.user_project import UserProject
+from attndsl.emulator.errors import CompileFailed
+from attndsl.execute.user_project import NoKernel, UserProject
 from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
+from tests.lowering.selection_cases import arguments
 
 OPERATOR = ops.incre_flash_attention
 REQUEST = KernelRequest(dtypes=("float16",), head_sizes=(64,), features=frozenset({"attn_mask"}))
@@ -127,6 +129,36 @@ def test_a_step_of_one_group_of_rows_takes_no_more(tmp_path):
     edit(header, kRowsPerStep=16)
     (miss,) = found(folder, cases=1).misses
     assert "a vector step has one group of 8 rows" in miss.results[-1].message
+
+
+def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
+    """64 heads a position are no rows of a core that has 48: the header says so, and the plan without it."""
+    request = KernelRequest(dtypes=("float16",), head_sizes=(16,))
+    (project,) = plan_projects(ops.nsa_compress_attention, request)
+    for name, text in project.files().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def plan(launch):
+        return UserProject.at(tmp_path, ops.nsa_compress_attention).plan(launch)
+
+    few, many = (
+        prepare(ops.nsa_compress_attention.bind(**arguments([3], [70], group=group)), 24)
+        for group in (32, 64)
+    )
+    assert plan(many).blocks == 2
+    headers = [*tmp_path.glob("op_kernel/*_schedule.h")]
+    for header in headers:
+        edit(header, kMaxRows=96)
+    rule = "a vector core has all heads of a position"
+    with pytest.raises(CompileFailed, match=rule):
+        plan(many)
+    for header in headers:
+        lines = header.read_text().splitlines(keepends=True)
+        header.write_text("".join(line for line in lines if rule not in line))
+    assert plan(few).blocks > 0
+    with pytest.raises(NoKernel):
+        plan(many)
 
 
 def test_kernel_and_plan_have_no_number_of_the_schedule_of_their_own():

@@ -7,9 +7,10 @@ import pytest
 from attndsl.codegen.kernel.statements import Writer
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.expr import Expr, Load, Symbol
+from attndsl.passes.events.event_pairs import wait_for
 from attndsl.target import Pipe
 from attndsl.tile.program import Program
-from attndsl.tile.statements import Barrier, If, Let, Note, Statement, seq
+from attndsl.tile.statements import Barrier, If, Let, Note, SetEvent, Statement, seq
 from tests.support.devices import DEVICE
 
 TILE, TILES, ROWS = Symbol("tile"), Symbol("tiles"), Symbol("rows")
@@ -96,3 +97,22 @@ def test_another_name_of_what_is_no_scalar_of_the_block_stays() -> None:
     """It says what a loop's variable is."""
     head = Symbol("head")
     assert lines(Let(symbol=head, value=TILE), when(head > 0, "a"))[0] == "const int64_t head = tile;"
+
+
+def _handshake(name: str) -> list[str]:
+    there, back = (
+        SetEvent(name=name + end, source=source, target=target)
+        for end, source, target in (("Done", Pipe.MTE2, Pipe.MTE3), ("Taken", Pipe.MTE3, Pipe.MTE2))
+    )
+    return lines(there, wait_for(there), back, wait_for(back))
+
+
+def test_a_flag_that_waits_for_another_pipe_says_why() -> None:
+    comment, *calls = _handshake("ringReady")
+    assert comment.startswith("// ") and "MTE2 works on, so MTE3 waits for it; MTE2 waits back" in comment
+    assert [call.partition("<")[0] for call in calls] == ["SetAndWaitFlag"] * 2
+
+
+def test_an_event_of_one_direction_has_no_such_reason() -> None:
+    ready = SetEvent(name="ringReadyDone", source=Pipe.MTE2, target=Pipe.MTE3)
+    assert [text[:3] for text in lines(ready, wait_for(ready))] == ["Set"]

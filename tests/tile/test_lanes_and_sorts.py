@@ -28,7 +28,7 @@ from attndsl.tile.instructions import (
 )
 from tests.support.devices import ARCHITECTURE
 
-from .bench import Bench
+from .bench import Bench, Names
 from .frame import Frame
 from .lane_cases import (
     BF16,
@@ -243,6 +243,19 @@ def test_lists_of_any_length_at_any_record():
     merge.run(bench)
     assert bench.slot(MERGED)[:40].tobytes() == bench.slot(RUNS)[74:114].tobytes()
     assert (bench.slot(MERGED)[40:] == _start().slot(MERGED)[40:]).all()
+
+
+@pytest.mark.parametrize(
+    ("counts", "valid"),
+    [((32, 32), "3"), ((32, 32, 32, 32), "15"), ((32, "a"), "3"), ((32, 32, "a"), "sizes[2] > 0 ? 7 : 3"),
+     ((32, 32, 32, "a"), "sizes[3] > 0 ? 15 : 7"),
+     ((32, 32, "a", "b"), "sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3")],
+)  # fmt: skip
+def test_lists_that_may_be_empty_are_named_where_they_are_not(counts: tuple[int | str, ...], valid: str):
+    lists = [records(RUNS, 0, Symbol(each) if isinstance(each, str) else each) for each in counts]
+    names = ("first", "second", "third", "fourth")
+    text = MergeSorted(dst=line(MERGED, 256), **dict(zip(names, lists, strict=False))).text(Names())
+    assert f"false, {valid}, 1)" in text or f"validLists = {valid};" in text
 
 
 def test_unsorted_lists_merge_head_by_head():

@@ -71,6 +71,13 @@ class HostText:
     functions: tuple[TilingFunction, ...]
     dispatch: Dispatch
 
+    @property
+    def has_row_limit(self) -> bool:
+        """Whether a plan knows how many rows tasks have, and how many kernels take."""
+        return "rowsPerTask" in {row.name for row in self.fields} and "maxRows" in {
+            row.name for row in self.kernel_members
+        }
+
 
 def host_text(kernels: Sequence[Compiled]) -> HostText:
     """The host side of the kernels of one operator."""

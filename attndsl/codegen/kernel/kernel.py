@@ -27,8 +27,9 @@ from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Compare, Const, Expr, as_expr
+from attndsl.expr import Compare, Const, Expr, Logic, as_expr
 from attndsl.expr.argument_facts import LAYOUT, asks
+from attndsl.lowering.emit.loop_scalars import KEY_STEPS, TILES
 from attndsl.lowering.signature.specialization import (
     Specialization,
     decisions_of,
@@ -42,7 +43,18 @@ from attndsl.tile.operand_pairs import DTYPES
 from attndsl.tile.pipeline_skew import named_lag
 from attndsl.tile.program import Program
 from attndsl.tile.scalars import expressions, tensors_used
-from attndsl.tile.statements import Alloc, Collect, Handed, Pipelined, SetCrossFlag, SetEvent, WaitCrossFlag
+from attndsl.tile.statements import (
+    Alloc,
+    Collect,
+    Handed,
+    If,
+    Let,
+    Pipelined,
+    SetCrossFlag,
+    SetEvent,
+    Stage,
+    WaitCrossFlag,
+)
 
 _DECLARED = 96
 """Columns of a line of declarations."""
@@ -269,8 +281,28 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             sets = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
             tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
             notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
-            notes += [f"{end} tile of an item" for end in ends if when is not None and when.same(ends[end])]
+            parts = [] if when is None else [*_operands(when)]
+            notes += [f"{end} tile of an item" for end in ends if any(part.same(ends[end]) for part in parts)]
+            notes += ["items of one tile"] if _is_of_one_tile(stage) else []
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
+    if any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
+        yield "An item of several tiles runs them twice: first for its sums, then for the selection."
+
+
+def _operands(condition: Expr) -> Iterator[Expr]:
+    """What a conjunction demands."""
+    if isinstance(condition, Logic) and condition.op == "and":
+        yield from (each for part in (condition.left, condition.right) for each in _operands(part))
+    else:
+        yield condition
+
+
+def _is_of_one_tile(stage: Stage) -> bool:
+    """Whether a stage does nothing for items of several tiles."""
+    body = stage.body.body
+    if len(body) != 1 or not isinstance(body[0], If) or body[0].otherwise is not None:
+        return False
+    return body[0].condition.same(TILES == 1)
 
 
 def _all_expressions(program: Program) -> Iterator[Expr]:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.item_decoding import (
@@ -151,9 +151,12 @@ class Writer:
         body = list(_with_joined_branches(sequence.body))
         if scope is not None:
             scope |= {name for item in body for name in defined(item)}
-        for group in _groups(body):
+        groups = [*_groups(body)]
+        for group, following in zip_longest(groups, groups[1:]):
             first = group[0]
             if isinstance(first, SetEvent) and _is_set_and_wait(group):
+                if following is not None and _is_handshake(first, following[0]):
+                    yield from _why_pipes_wait(first)
                 yield self._event(first, self._spelling.event(first), "SetAndWaitFlag")
             elif len(group) > 1:
                 yield from self._each_slot(group)
@@ -546,6 +549,22 @@ def _why_pipes_meet(branch: If) -> Iterator[str]:
         return
     first, second = events[0].source.value, events[0].target.value
     yield f"// No turn of the loop above has ordered {first} before {second}, as the flag below promises."
+
+
+def _is_handshake(first: SetEvent, second: Statement) -> bool:
+    """Whether the events are those with which a flag waits for another pipe, and that pipe for the wait."""
+    if not isinstance(second, SetEvent) or not first.name.endswith("Done"):
+        return False
+    return second.name == first.name.removesuffix("Done") + "Taken"
+
+
+def _why_pipes_wait(done: SetEvent) -> Iterator[str]:
+    """The comment of such a pair."""
+    pipe, own = done.source.value, done.target.value
+    yield (
+        f"// After the flag below the other core may overwrite what {pipe} works on, so {own} waits for it; "
+        f"{pipe} waits back, so that the event is not set twice."
+    )
 
 
 def _only(body: Seq) -> Statement | None:

@@ -9,7 +9,7 @@ from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, TASK_ROWS
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import LoadFractals
+from attndsl.tile.instructions import LoadFractals, LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.statements import Alloc, For, Let, Note, Statement, seq
 
@@ -96,8 +96,11 @@ def left_operand(
 
 def in_l1(block: Buffer, load: Statement, operands: Statement) -> Statement:
     """``operands``, the block that they come from in L1 while they last."""
-    where_to = Note(text="to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B")
-    return Alloc(buffers=(block,), body=seq(where_to, load, operands))
+    if any(isinstance(item, LoadNz) for item in load.walk()):
+        how = "to L1 (row by row if the pitch exceeds one copy's limit)"
+    else:
+        how = "to L1, whose order of fractals it has already"
+    return Alloc(buffers=(block,), body=seq(Note(text=f"{how}, then to L0A and L0B"), load, operands))
 
 
 def true_width(true: Expr, d0: Expr, width: Expr) -> Expr:

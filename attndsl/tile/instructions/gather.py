@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr import Const, Expr
+from attndsl.expr import Const, Expr, Symbol, minimum
 from attndsl.target import Architecture
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Region, item_bytes
@@ -25,6 +25,7 @@ _LANES_OF_BIT = (
     "0xffff0000ffff0000",
     "0xffffffff00000000",
 )
+_NUMBERED = Symbol("numberedLanes")
 _GATHERED = ("float16", "bfloat16", "int16", "uint16", "float32", "int32", "uint32")
 
 
@@ -115,13 +116,15 @@ class LaneNumbers(VectorInstruction):
                 f"Adds({start}, {start}, {dtype}({1 << bit}), lanesOfBit{bit}, 1, "
                 f"UnaryRepeatParams(1, 1, {blocks}, {blocks}));",
             ]
-        count = int(self.dst.cols.evaluate({}))
-        done = lanes
-        while done < count:
-            more = names.local(self.dst.buffer, self.dst.offset + done)
-            lines.append("PipeBarrier<PIPE_V>();")
-            lines.append(f"Adds({more}, {start}, {dtype}({done}), {min(done, count - done)});")
-            done *= 2
+        # A loop, not one line a doubling: the size follows a schedule that is edited in its header.
+        size, more = self.dst.cols, names.local(self.dst.buffer, self.dst.offset + _NUMBERED)
+        count, done = names.expr(minimum(_NUMBERED, size - _NUMBERED)), names.expr(_NUMBERED)
+        lines += [
+            f"for (int64_t {done} = {lanes}; {done} < {names.expr(size)}; {done} *= 2) {{",
+            "    PipeBarrier<PIPE_V>();",
+            f"    Adds({more}, {start}, {dtype}({done}), {count});",
+            "}",
+        ]
         return "\n".join(lines)
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:

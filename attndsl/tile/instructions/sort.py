@@ -6,7 +6,7 @@ Sort32). Records are sorted by falling score; where scores are equal the earlier
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -127,12 +127,13 @@ class MergeSorted(VectorInstruction):
 
     def text(self, names: Names) -> str:
         lists = self.sources()
+        lines, valid = _existing(names, [_count(region) for region in lists])
         sizes = [f"static_cast<uint16_t>({names.expr(_count(region))})" for region in lists]
         sizes += ["0"] * (4 - len(lists))
         places = operands(names, *lists, *(lists[:1] * (4 - len(lists))))
-        valid = (1 << len(lists)) - 1
         return (
             f"const uint16_t sizes[4] = {{{', '.join(sizes)}}};\n"
+            f"{lines}"
             f"MrgSort({operands(names, self.dst)}, MrgSortSrcList<float>({places}), "
             f"MrgSort4Info(sizes, false, {valid}, 1));"
         )
@@ -149,6 +150,21 @@ class MergeSorted(VectorInstruction):
                 yield f"{region.buffer.name} is merged in place, needs a destination of its own"
         if self.third is None and self.fourth is not None:
             yield "there is a fourth list and no third"
+
+
+def _existing(names: Names, counts: Sequence[Expr]) -> tuple[str, str]:
+    """The bits of the lists of a MrgSort that have records: all up to the last such one, two at least.
+
+    They are a number where it is known which those are, else a variable; the text declares it.
+    """
+    bits = [str((1 << number) - 1) for number in range(2, len(counts) + 1)]
+    text = bits[0]
+    for place, (count, all_so_far) in enumerate(zip(counts[2:], bits[1:], strict=True), 2):
+        sure = isinstance(count, Const) and count.evaluate({}) > 0
+        text = all_so_far if sure else f"sizes[{place}] > 0 ? {all_so_far} : {text}"
+    if text.isdigit():
+        return "", text
+    return f"const uint16_t validLists = {text};\n", "validLists"
 
 
 def _merged(lists: list[Array]) -> Array:

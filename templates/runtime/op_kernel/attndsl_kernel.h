@@ -128,7 +128,7 @@ protected:
             AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
     }
 
-    // One row, likewise.
+    // One row; pad lanes up to the next block hold garbage.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t columns)
@@ -153,7 +153,7 @@ protected:
                 (globalPitch - columns) * kSize, 0));
     }
 
-    // One row, likewise.
+    // One row, exactly its columns.
     template <typename Element>
     __aicore__ static inline void StoreRow(const AscendC::GlobalTensor<Element> &global,
         const AscendC::LocalTensor<Element> &local, int64_t columns)
@@ -203,7 +203,8 @@ protected:
     }
 
     // The `heads` rows of some positions to Nz in L1, position by position, in an image of
-    // `imageRows` rows: in one copy, or in one each position where their pitch exceeds its limit.
+    // `imageRows` rows: in one copy, or in one each position where the pitch of positions exceeds
+    // its limit. The pitch of heads is within the limit.
     template <typename Element>
     __aicore__ static inline void LoadPositions(const AscendC::LocalTensor<Element> &l1,
         const AscendC::GlobalTensor<Element> &global, int64_t positions, int64_t heads,
