@@ -178,14 +178,14 @@ def mla_decode() -> tuple[dict[str, Array], tuple[Array, ...]]:
 
 
 def cascade() -> tuple[dict[str, Array], tuple[Array, ...]]:
-    query, lengths, size = halves(B, N, 1, D), [[70, 0], [0, 0], [13, 0]], 70
-    levels = [(halves(B, K, size, D), halves(B, K, size, D)) for _ in lengths]
+    query, lengths, sizes = halves(B, N, 1, D), [[70, 0], [0, 0], [13, 0]], (70, 9, 20)
+    levels = [(halves(B, K, size, D), halves(B, K, size, D)) for size in sizes]
     call: dict[str, Array] = {"query": query}
     for level, (key, value), length in zip(("system", "group", "own"), levels, lengths, strict=True):
         call |= {f"{level}_key": key, f"{level}_value": value, f"{level}_length": length}
     keys, values = (np.concatenate(each, axis=2) for each in zip(*levels, strict=True))
-    j = np.arange(size)
-    visible = [np.concatenate([j < length[b] for length in lengths]) for b in range(B)]
+    seen = zip(sizes, lengths, strict=True)
+    visible = np.concatenate([np.arange(size) < np.array(length)[:, None] for size, length in seen], axis=1)
     return call, attention(query, keys, values, lambda s, b, n: hidden(s * 0.125, visible[b]))
 
 

@@ -4,7 +4,8 @@ Buffers never share memory, so their events need not know of each other. In the 
 slots are whole rows of banks come first, the largest in front: each of their slots begins at a row of
 banks, or in its middle. Two operands that an instruction reads lane by lane begin in different halves, so
 that no repeat reads two blocks of one group of banks. An operand of one block a row begins in the half of
-the lanes that it meets, as the rules that spread it assume.
+the lanes that it meets, as the rules that spread it assume. Where that leaves a memory too small, buffers
+that may lie anywhere fill the gaps.
 """
 
 from __future__ import annotations
@@ -83,17 +84,38 @@ def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
     buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
     halves = _halves(program, buffers) if memory.space is MemorySpace.UB else {}
     buffers.sort(key=lambda buffer: _turn(buffer, halves))
-    alignments = program.alignments()
-    placed: dict[Buffer, int] = {}
-    end, architecture = 0, program.device.architecture
-    for buffer in buffers:
-        if buffer in halves:
-            row, shift = architecture.bank_row, halves[buffer] * architecture.half_bank_row
-            end = -(-(end - shift) // row) * row + shift
-        placed[buffer] = -(-end // alignments[buffer]) * alignments[buffer]
-        end = placed[buffer] + buffer.slots * program.slot_stride(buffer)
+    placed, end = _in_turn(buffers, halves, program)
+    if end > memory.usable:
+        placed, end = _in_turn(buffers, halves, program, into_gaps=True)
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
         raise DoesNotFit(memory.space.value, end, memory.usable, text)
     return placed
+
+
+def _in_turn(
+    buffers: list[Buffer], halves: Mapping[Buffer, int], program: Program, *, into_gaps: bool = False
+) -> tuple[dict[Buffer, int], int]:
+    """Addresses of buffers one after the other, and the end of the last.
+
+    ``into_gaps``: those that may lie anywhere fill the gaps before halves of rows of banks, large ones first.
+    """
+    placed: dict[Buffer, int] = {}
+    end, architecture, alignments = 0, program.device.architecture, program.alignments()
+    loose = sorted((each for each in buffers if each not in halves), key=lambda each: -each.total_bytes)
+    for buffer in buffers:
+        if buffer in placed:
+            continue
+        start = end
+        if buffer in halves:
+            row, shift = architecture.bank_row, halves[buffer] * architecture.half_bank_row
+            start = -(-(end - shift) // row) * row + shift
+        for other in loose if into_gaps and start > end else ():
+            at = -(-end // alignments[other]) * alignments[other]
+            after = at + other.slots * program.slot_stride(other)
+            if other not in placed and after <= start:
+                placed[other], end = at, after
+        placed[buffer] = -(-start // alignments[buffer]) * alignments[buffer]
+        end = placed[buffer] + buffer.slots * program.slot_stride(buffer)
+    return placed, end

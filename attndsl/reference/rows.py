@@ -28,7 +28,7 @@ from attndsl.spec.contract.layout import Array
 
 
 def _dense(state: State, rows: Dense, b: int, k: int) -> RowReader:
-    capacity = state.call.extents["T"]
+    capacity = _capacity(state, rows.tensor, "T")
     count = capacity if rows.length is None else integer(state, rows.length, b)
     first = 0 if rows.start is None else integer(state, rows.start, b)
     if first < 0 or first + count > capacity:
@@ -70,7 +70,17 @@ def _rows_of_entry(state: State, rows: Listed, b: int) -> int:
     for node in rows.tensors.walk():
         if isinstance(node, Input) and (of_its_own := state.env.get(rows_of(node.name))) is not None:
             return int(of_its_own[b])
-    return state.call.extents["U" if "U" in getattr(rows.tensors, "axes", ()) else "T"]
+    return _capacity(state, rows.tensors, "U" if "U" in getattr(rows.tensors, "axes", ()) else "T")
+
+
+def _capacity(state: State, tensor: Node, axis: str) -> int:
+    """The rows that a stored tensor has place for."""
+    for node in tensor.walk():
+        if isinstance(node, Input) and node.name in state.call.layouts:
+            layout = state.call.operator.tensor(node.name).layouts[state.call.layouts[node.name]]
+            if axis in layout.own_extents:
+                return int(layout.own_extents[axis].evaluate(state.env))
+    return state.call.extents[axis]
 
 
 def _packed(state: State, rows: Packed, b: int, k: int) -> RowReader:

@@ -72,6 +72,8 @@ class Counter:
         self._plans: dict[int, _Plan] = {}
         self._known: dict[tuple[Any, ...], Counts] = {}
         self._nothing = np.zeros(self._size)
+        self.counted = 0
+        """Parts of the program that were counted, each under one set of numbers that it depends on."""
 
     def work(self, block: int, blocks: int, sub: int = 0) -> Work:
         """The work of the core ``sub`` of a block."""
@@ -96,6 +98,7 @@ class Counter:
             key += tuple([guard.value(scalars) for guard in plan.guards])
         known = self._known.get(key)
         if known is None:
+            self.counted += 1
             known = self._known[key] = plan.make(scalars)
         return known
 

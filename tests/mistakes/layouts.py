@@ -46,24 +46,24 @@ LAYOUTS = (
         (("# more", 'more = op.input("more", "B K S D", dtype=query, axes="B K T D")'),),
         (
             "mine.py:13: layout 'B K S D': 'S' is none of the axes B K T D of this tensor; axis T has the "
-            "size T in all tensors: write T for S, or read keys of a further capacity by attend.listed(x, "
-            'index=attend.BATCH, length=...), with the axes "G K U D" and op.axes(G=B, U=S)'
+            "size T in all tensors: write T for S, or op.axes(T=maximum(T, S)) where caches have place for "
+            "different numbers of rows"
         ),
         instead=(
+            ("import Operator, attend, select", "import Operator, attend, maximum, select"),
             (
                 "op.axes(B=B, N=N, K=K, Q=S, T=T, D=D, E=D)",
-                "op.axes(B=B, N=N, K=K, Q=S, T=T, G=B, U=S, D=D, E=D)",
+                "op.axes(B=B, N=N, K=K, Q=S, T=maximum(T, S), D=D, E=D)",
             ),
             (
                 "# more",
-                'more = op.input("more", "B K S D", dtype=query, axes="G K U D")\n'
-                'most = op.input("most", "B K S D", dtype=query, axes="G K U E")\n'
+                'more = op.input("more", "B K S D", dtype=query, axes="B K T D")\n'
+                'most = op.input("most", "B K S D", dtype=query, axes="B K T E")\n'
                 'counts = op.lengths("counts", "B", one_for_all=False)',
             ),
             (
                 "out = p @ values",
-                "x = attend.listed(more, index=attend.BATCH, length=counts)\n"
-                "y = attend.listed(most, index=attend.BATCH, length=counts)\n"
+                "x, y = (attend.rows(each, length=counts) for each in (more, most))\n"
                 "out = attend.merge(p @ values, attend.softmax(attend.scores(query, x)) @ y)",
             ),
         ),

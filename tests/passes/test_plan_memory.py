@@ -90,6 +90,26 @@ def test_a_memory_may_be_full_to_its_last_byte():
     assert places(filled(buffer("all", UB_BYTES // 4)))["all"] == 0
 
 
+def test_what_may_lie_anywhere_fills_the_gap_before_a_half_where_memory_is_short():
+    """A gap of half a row of banks takes the larger one of two small buffers, if without it nothing fits."""
+    left, right = buffer("left", 8 * ROW), buffer("right", 8 * ROW)
+    small, tiny = buffer("small", ROW // 2), buffer("tiny", 8)
+    just_fits = UB_BYTES // 4 - 17 * ROW - 8
+
+    def made(most: int) -> Program:
+        others = (buffer("most", most), tiny, small)
+        one = [Fill(dst=each.region(0, 1, 8), value=Const(0.0)) for each in others]
+        return program(cores={Core.AIV: seq(add(left, right), *one)})
+
+    roomy, short = places(made(just_fits)), places(made(just_fits + 16))
+    gap = 4 * 8 * ROW
+    assert roomy["left"] == short["left"] == 0
+    assert roomy["right"] == short["right"] == gap + 2 * ROW
+    assert roomy["small"] > roomy["right"]
+    assert short["small"] == gap
+    assert short["tiny"] > short["right"]
+
+
 def test_a_byte_more_is_refused_with_the_memory_the_need_and_the_largest_buffer():
     small, large = buffer("small", 8), buffer("large", UB_BYTES // 8, slots=2)
     with pytest.raises(DoesNotFit) as caught:

@@ -53,8 +53,8 @@ def cube_buffers(context: Context) -> CubeBuffers:
     bands = bands_of_task(context)
     band: Expr = rows if bands == 1 else context.rows_per_band
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
-    # those of the next item arrive while the last are in use
-    queries = _slots(context.schedule.query_slots, 2 if context.continuous else 1)
+    # those of the next item arrive while the last are in use, unless L1 and events are short
+    queries = _slots(context.schedule.query_slots, 2 if context.continuous and not keeps_keys(context) else 1)
     depth = maximum(base_k, size) if holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(

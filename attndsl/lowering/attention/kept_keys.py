@@ -20,8 +20,8 @@ from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import For, Handed, Let, Seq, Statement, seq
 
-_OTHER_EVENTS = 4
-"""Ids that MTE1 and MTE2 need for queries, two slots of probabilities, and channels that are no values."""
+_OTHER_EVENTS = 3
+"""Ids that MTE1 and MTE2 need for two slots of probabilities, and for channels that are no values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,8 @@ def _problem(context: Context) -> str:
         return "with more keys a tile than one matrix multiply takes"
     if size > width and size % width:
         return "where value_width does not divide the channels of a value"
-    if -(-size // width) * s.ring + _OTHER_EVENTS > context.architecture.event_ids:
+    queries = 1 if isinstance(s.query_slots, str) else s.query_slots
+    if -(-size // width) * s.ring + queries + _OTHER_EVENTS > context.architecture.event_ids:
         return "with a part of the values and a slot for more than an event each"
     return ""
 

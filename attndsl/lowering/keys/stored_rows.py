@@ -11,6 +11,7 @@ from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_ro
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.rows.batch_extents import batch_scalar, packed_start
 from attndsl.lowering.rows.row_segments import Page, RowSegment, ToSegment, segments_by_page
+from attndsl.spec.contract.layout import largest_of
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Let, PickTensor, Statement
 
@@ -37,7 +38,8 @@ class StoredRows(KeySource):
         return self.tensor.name
 
     def capacity(self, emit: Emitter) -> Expr:
-        return emit.signature.extents[self.rows_axis]
+        own = emit.signature.layouts[self.name].own
+        return own.get(self.rows_axis, emit.signature.extents[self.rows_axis])
 
     def valid_rows(self, emit: Emitter) -> Expr:
         return self.rows_or_all(emit, self.valid)
@@ -195,7 +197,10 @@ class PagedRows(StoredRows):
     table: nodes.Input
 
     def capacity(self, emit: Emitter) -> Expr:
-        return emit.signature.extents["T"]
+        own, extents = emit.signature.layouts[self.table.name].own, emit.signature.extents
+        if "W" in own:
+            return own["W"] * self.size
+        return extents["W"] * self.size if largest_of(extents["T"]) and "W" in extents else extents["T"]
 
     def segments(
         self, emit: Emitter, n0: Expr, rows: Expr, body: ToSegment, touched: tuple[Buffer, ...]

@@ -309,12 +309,13 @@ def smaller(
 ) -> Schedule | None:
     """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
-    In L1 the queries of the next item wait first, then copies of values become narrow. A task of one band
-    of rows is next: there is time to read keys again while the vector cores work. Then results, which are
-    loaded once a tile, have one slot. Fewer rows a vector step cost what instructions wait for each
-    other. Fewer rows a task, down to 64, fill the cube badly: tiles of 256 keys are tried before. Smaller
-    tiles cost more exchanges between the cores, a single slot costs the overlap of copies and
-    computation, and still fewer rows a task come last.
+    In L1 the queries of the next item wait first, then keys do not stay until they are values, then copies
+    of values become narrow. A task of one band of rows is next: there is time to read keys again while the
+    vector cores work. Then results, which are loaded once a tile, have one slot, and so has all else of
+    latent rows. Fewer rows a vector step cost what instructions wait for each other. Fewer rows a task, down
+    to 64, fill the cube badly: tiles of 256 keys are tried before. Smaller tiles cost more exchanges between
+    the cores, a single slot costs the overlap of copies and computation, and still fewer rows a task come
+    last.
     """
     may = {name for name in _LEGAL.keys() | {"tile_k"} if name not in stated}
     widest = max(schedule.base_n, schedule.columns)
@@ -327,6 +328,9 @@ def smaller(
         return fewer
     if "result_slots" in may and space == "UB" and schedule.result_slots > 1:
         return replace(schedule, result_slots=1)
+    latent = schedule.value_width != "auto"
+    if latent and "slots" in may and space == "UB" and schedule.rows > _STEP and schedule.slots > 1:
+        return replace(schedule, slots=1)
     if "rows" in may and space == "UB" and schedule.rows % (2 * _STEP) == 0:
         slots = schedule.slots if "result_slots" in may else schedule.result_slots
         return replace(schedule, rows=schedule.rows // 2, result_slots=slots)

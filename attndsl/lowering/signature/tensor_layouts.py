@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attndsl.expr import Const, Expr, Symbol, select
@@ -18,11 +18,11 @@ from attndsl.spec.contract.split import BATCH, SINGLE, one_row, row_extent, rows
 class TensorLayout:
     """A tensor's strides in each layout that a kernel's calls may have: axis -> elements.
 
-    ``source``: the argument whose layout it is, of a result the one that it is like. ``keys``: the names of
-    the layouts, in the declared order. ``numbers``: their places among all layouts that are declared, by
-    which the host tells them apart. ``shapes``: their dimensions. Of a list of one tensor a batch row they
-    are those of a tensor, which has ``rows`` rows of its own, its dimension ``rows_from_end`` counted from
-    the last (1).
+    ``own``: sizes of axes that this tensor alone has. ``source``: the argument whose layout it is, of a
+    result the one that it is like. ``keys``: the names of the layouts, in the declared order. ``numbers``:
+    their places among all layouts that are declared, by which the host tells them apart. ``shapes``: their
+    dimensions. Of a list of one tensor a batch row they are those of a tensor, which has ``rows`` rows of its
+    own, its dimension ``rows_from_end`` counted from the last (1).
     """
 
     name: str
@@ -33,6 +33,7 @@ class TensorLayout:
     shapes: tuple[tuple[Expr, ...], ...]
     rows: Symbol | None = None
     rows_from_end: tuple[int, ...] = ()
+    own: Mapping[str, Expr] = field(default_factory=dict)
 
     @property
     def choice(self) -> Symbol:
@@ -89,6 +90,7 @@ def tensor_layout(name: str, layouts: Sequence[Layout], source: TensorSpec) -> T
         tuple(layout.key for layout in layouts),
         tuple(declared.index(layout.key) for layout in layouts),
         tuple(tuple(layout.shape()) for layout in layouts),
+        own={axis: size for layout in layouts for axis, size in layout.own_extents.items()},
     )
 
 

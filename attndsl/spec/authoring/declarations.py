@@ -31,6 +31,7 @@ from attndsl.spec.contract.capacity import (
 from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
+from attndsl.spec.contract.layout import UNIT, largest_of
 
 
 class Declarations(ArgumentDeclarations):
@@ -111,7 +112,7 @@ class Declarations(ArgumentDeclarations):
             for each in self._arguments.values()
             if isinstance(each, DeclaredTensor) and each.kind == "lengths"
         )
-        for rule in capacity_constraints(node, lengths, self._axes, self.constraints):
+        for rule in capacity_constraints(node, lengths, self._axes, self._own_rows(), self.constraints):
             self._add(rule)
         for rule in paged_constraints(node, self._table_shapes(node), self._axes, self.constraints):
             self._add(rule)
@@ -127,6 +128,18 @@ class Declarations(ArgumentDeclarations):
             self._add(rule)
         for rule in pair_constraints(node, self.constraints):
             self._add(rule)
+
+    def _own_rows(self) -> dict[str, Expr]:
+        """The rows of tensors that have place for fewer than the largest of their kind, by name."""
+        found: dict[str, Expr] = {}
+        if not largest_of(self._axes.get("T", UNIT)):
+            return found
+        for each in self._arguments.values():
+            if isinstance(each, DeclaredTensor) and not each.indexed and "T" in each.axes:
+                for layout in resolve_tensor(each, self._axes, self._all_dtypes(each)).layouts.values():
+                    if "T" in layout.own_extents:
+                        found[each.name] = layout.own_extents["T"]
+        return found
 
     def _indexed_shapes(self) -> dict[str, tuple[Expr, ...]]:
         """The sizes of the tensors that are read by index alone and have one layout."""

@@ -19,7 +19,9 @@ from attndsl.graph.nodes import (
     Ring,
     Rows,
     Scalar,
+    Scores,
     Selected,
+    WeightedSum,
 )
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
@@ -29,12 +31,18 @@ Shapes = Mapping[str, Sequence[Expr]]
 
 
 def capacity_constraints(
-    root: Node, lengths: frozenset[str], axes: Mapping[str, Expr], known: Iterable[Constraint]
+    root: Node,
+    lengths: frozenset[str],
+    axes: Mapping[str, Expr],
+    own: Mapping[str, Expr],
+    known: Iterable[Constraint],
 ) -> Iterator[Constraint]:
-    """That ``lengths`` are at most the rows of the tensor whose valid rows they count.
+    """That ``lengths`` are at most the rows of the tensor whose valid rows they count, and that keys and
+    values have equally many where no length counts them.
 
-    Rows with a start of their own are not meant: where they lie outside, the batch row has none. What a
-    constraint in ``known`` says is not said again.
+    ``own``: the rows of tensors that have place for fewer than the largest. Rows with a start of their own
+    are not meant: where they lie outside, the batch row has none. What a constraint in ``known`` says is not
+    said again.
     """
     said = [rule.condition for rule in known]
     if not {"B", "T"} <= axes.keys():
@@ -44,12 +52,27 @@ def capacity_constraints(
         return isinstance(rows, Dense) and rows.start is None and _counted_by(rows.length) in lengths
 
     for rows, when in _Reads(root, wanted):
-        name = _counted_by(rows.length)
-        condition, text = Load(name, _B) <= axes["T"], f"must be at most {axes['T']}, the rows there are"
-        if any(_says(each, name, axes["T"]) for each in said):
+        name, capacity = _counted_by(rows.length), _stored_rows(rows, own, axes["T"])
+        condition, text = Load(name, _B) <= capacity, f"must be at most {capacity}, the rows there are"
+        if any(_says(each, name, capacity) for each in said):
             continue
         said += [condition] if when is None else []
         yield Constraint(condition, text, LengthRangeError, when, {_B.name: axes["B"]}, where=rows.where)
+
+    for node in (each for each in root.walk() if own and isinstance(each, WeightedSum)):
+        assert isinstance(node, WeightedSum)
+        for below in (each for each in node.weights.walk() if isinstance(each, Scores)):
+            keys, values = (_stored_rows(each, own, axes["T"]) for each in (below.keys, node.values))
+            if below.keys.length is None and not keys.same(values):
+                text = "keys and values must have equally many rows"
+                yield Constraint(keys == values, text, ShapeError, where=node.where)
+
+
+def _stored_rows(rows: Node, own: Mapping[str, Expr], largest: Expr) -> Expr:
+    """The rows that the tensor of a source has place for."""
+    return next(
+        (own[each.name] for each in rows.walk() if isinstance(each, Input) and each.name in own), largest
+    )
 
 
 def paged_constraints(
@@ -70,12 +93,14 @@ def paged_constraints(
         count, size = _rows_of(rows.length), rows.block_size
         over = {_B.name: axes["B"]}
         if count is not None and not any(_bounds(each, count) for each in said):
-            condition, text = count <= axes["W"] * size, "must fit the blocks of the table"
+            columns = shapes[table][1] if len(shapes.get(table, ())) == 2 else axes["W"]
+            condition, text = count <= columns * size, "must fit the blocks of the table"
             said += [condition] if when is None else []
             yield Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
-        if len(shapes.get(table, ())) != 2 or not shapes[table][1].same(axes["W"]):
+        if len(shapes.get(table, ())) != 2 or not shapes[table][0].same(axes["B"]):
             continue
-        entry = Load(table, _B * axes["W"] + _COLUMN)
+        columns = shapes[table][1]
+        entry = Load(table, _B * columns + _COLUMN)
         if any(isinstance(part, Load) and part.source == table for each in said for part in each.walk()):
             continue
         condition = (entry >= 0) & (entry < axes["P"])
@@ -89,7 +114,7 @@ def paged_constraints(
             "must name a block of the cache wherever rows are",
             "ids run from 0 to the blocks less one",
         )
-        over = {**over, _COLUMN.name: axes["W"]}
+        over = {**over, _COLUMN.name: columns}
         yield Constraint(condition, text, PagingError, used, over, table, hint=hint, where=rows.where)
 
 

@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, Symbol, product
+from attndsl.expr import Binary, Const, Expr, Symbol, product
 from attndsl.spec.errors import LayoutTextError
 
 _TOKEN = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 UNIT = Const(1)
+OF_STORED_ROWS = ("T", "U", "W")
+"""Axes of which tensors may have a size of their own: how many rows one has place for."""
 Array = npt.NDArray[Any]
 
 
@@ -24,12 +26,14 @@ Array = npt.NDArray[Any]
 class Axis:
     """One factor of a dimension: its extent and, where it has one, its role in the attention.
 
-    ``broadcast``: extent 1 here whatever the extent of the role.
+    ``broadcast``: extent 1 here whatever the extent of the role. ``own``: the extent is one of several whose
+    largest the role has, as of caches with capacities of their own.
     """
 
     extent: Expr
     role: str | None = None
     broadcast: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ class Layout:
         for position, role in enumerate(self.roles):
             if role not in present:
                 ordered = np.expand_dims(ordered, position)
-        shape = tuple(extents[role] for role in self.roles)
+        own = {role: int(extent.evaluate(env)) for role, extent in self.own_extents.items()}
+        shape = tuple(own.get(role, extents[role]) for role in self.roles)
         return ordered if ordered.shape == shape else np.broadcast_to(ordered, shape)
 
     def restore(self, values: Array, env: Mapping[str, Any]) -> Array:
@@ -87,6 +92,11 @@ class Layout:
         absent = [position for position, role in enumerate(self.roles) if role not in present]
         ordered = values.transpose([*(self.roles.index(role) for role in present), *absent])
         return np.ascontiguousarray(ordered).reshape([int(size.evaluate(env)) for size in self.shape()])
+
+    @cached_property
+    def own_extents(self) -> dict[str, Expr]:
+        """The extents by role that are others than those of the role in all tensors."""
+        return {axis.role: axis.extent for axis in self._axes if axis.own and axis.role is not None}
 
     @cached_property
     def _shape(self) -> tuple[Expr, ...]:
@@ -159,19 +169,14 @@ def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], ro
     if role is None:
         return "give its role with axes=, or declare it with op.axes"
     size, sentence = extents[role], f"axis {role} has the size {extents[role]} in all tensors: "
-    further = (
-        f"read keys of a further capacity by attend.listed(x, index=attend.BATCH, length=...), with the axes "
-        f'"G K U D" and op.axes(G=B, U={token})'
-    )
+    if role == "T" and {"D", "E"} & {*roles}:
+        further = f"op.axes(T=maximum({size}, {token})) where caches have place for different numbers of rows"
+        return f"{sentence}write {f'{size} for {token}, or ' if isinstance(size, Symbol) else ''}{further}"
     if not isinstance(size, Symbol):
-        if role == "T" and {"D", "E"} & {*roles}:
-            return f"{sentence}{further}"
         return f"{sentence}write op.axes({role}={token}) and op.require({size} == {token}, text)"
     if role == "D":
         return f"{sentence}write {size} for {token}; channels in parts, as rotary ones, are one tensor"
-    if role != "T":
-        return f"{sentence}write {size} for {token}"
-    return f"{sentence}write {size} for {token}, or {further}"
+    return f"{sentence}write {size} for {token}"
 
 
 def token_extent(token: str) -> Expr:
@@ -196,7 +201,19 @@ def _take_role(token: str, free: list[str], extents: dict[str, Expr]) -> Axis:
             if extents[role].same(extent):
                 free.remove(role)
                 return Axis(extent, role)
+        for role in free:
+            if role in OF_STORED_ROWS and any(extent.same(each) for each in largest_of(extents[role])):
+                free.remove(role)
+                return Axis(extent, role, own=True)
     return Axis(extent)
+
+
+def largest_of(extent: Expr) -> tuple[Expr, ...]:
+    """The sizes whose largest an extent is; none of another extent."""
+    if not isinstance(extent, Binary) or extent.op != "max":
+        return ()
+    sides = ((side, largest_of(side)) for side in (extent.left, extent.right))
+    return tuple(each for side, found in sides for each in (found or (side,)))
 
 
 def _is_open(axis: Axis) -> bool:
