@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from attndsl.codegen.names.identifiers import comment
-from attndsl.codegen.names.members import constant
+from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
@@ -180,11 +180,12 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
         sizes.append((f"{name}Slot = {constant_text(size)}", slots + buffer.meaning))
         alignment = program.alignments()[buffer]
         gap = program.addresses[buffer] - -(-place // alignment) * alignment
-        places.append(f"{name} = {_aligned(end, alignment, memory)}{_shift(gap, program)}")
+        begin = address_constant(buffer.name)
+        places.append(f"{begin} = {_aligned(end, alignment, memory)}{_shift(gap, program)}")
         place = program.addresses[buffer] + buffer.slots * program.slot_stride(buffer)
         if divisor(size, program) % memory.alignment:
             unproved.append(f"{name}Slot")
-        end = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
+        end = f"{begin} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
     single = (buffer for buffer in buffers if buffer.slots == 1)
     end_name, capacity = (f"{constant(memory.space.value.lower())}{word}" for word in ("End", "Bytes"))
     return MemoryTable(
@@ -197,7 +198,10 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
         capacity=capacity,
         alignment=memory.alignment,
         unproved=tuple(unproved),
-        single=tuple(BufferView(spelling.buffer(b), spelling.ctype(b), constant(b.name)) for b in single),
+        single=tuple(
+            BufferView(spelling.buffer(each), spelling.ctype(each), address_constant(each.name))
+            for each in single
+        ),
     )
 
 
