@@ -201,7 +201,7 @@ def _buffers(context: Context, mask: nodes.Input, lanes: Expr, positions: Expr |
 
 def _title(node: nodes.Replace, mask: nodes.Input) -> str:
     what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
-    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where})"
+    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where.in_spec})"
 
 
 def _to_bits(node: nodes.Replace, work: _Buffers, begin: Expr, bits: Region) -> Seq:
