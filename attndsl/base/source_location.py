@@ -20,6 +20,11 @@ class SourceLine:
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.line}"
 
+    @property
+    def in_spec(self) -> str:
+        """The line alone, for files that stand without their spec."""
+        return f"spec line {self.line}"
+
 
 UNKNOWN_LINE = SourceLine("<unknown>", 0)
 

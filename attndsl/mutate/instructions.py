@@ -118,7 +118,7 @@ def _units(parameters: str, body: str) -> tuple[int, ...]:
     """What the parameters of a function are divided by, or taken in steps of: blocks or repeats of lanes."""
     return tuple(
         _REPEAT
-        if re.search(rf"< {name}; \w+ \+= kLanes\b", body)
+        if re.search(rf"< {name}; \w+ \+= kRepeatLanes\b", body)
         else _BLOCK
         if re.search(rf"\b{name} / kBlockLanes\b|OfBlocks\({name}\)", body)
         else 1

@@ -230,7 +230,7 @@ def test_numbers_of_the_header_are_those_that_calls_are_chosen_by() -> None:
     wanted = {
         "kBlockBytes": block_elements("int8"),
         "kBlockLanes": block_elements("float32"),
-        "kLanes": repeat_elements("float32"),
+        "kRepeatLanes": repeat_elements("float32"),
         "kFractalRows": FRACTAL_SIZE.value,
         "kMaxNd2NzPitch": DEVICE.architecture.max_nd2nz_pitch,
     }

@@ -157,7 +157,7 @@ def test_the_buffer_map_is_the_memory_plan(special, tmp_path):
     program, expected = compiled.program, dict[str, int]()
     for buffer, address in program.addresses.items():
         name = f"k{buffer.name[0].upper()}{buffer.name[1:]}"
-        expected |= {name: address, f"{name}Slot": program.slot_stride(buffer)}
+        expected |= {f"{name}At": address, f"{name}Slot": program.slot_stride(buffer)}
     for memory in program.device.architecture.memories:
         expected[f"k{memory.space.value.capitalize()}End"] = program.used_bytes(memory.space)
     asserts = (f'static_assert({name} == {value}, "{name}");' for name, value in expected.items())

@@ -117,8 +117,8 @@ class KernelBase {
     }
     static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &rows, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
-            AscendC::BlockReduceMax(rows[c0], rows[c0], 8, kLanes, 8, 1, pitch / kBlockLanes);
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
+            AscendC::BlockReduceMax(rows[c0], rows[c0], 8, kRepeatLanes, 8, 1, pitch / kBlockLanes);
         }
     }
 };

@@ -281,10 +281,16 @@ def _fields(kernels: Sequence[Compiled]) -> Iterator[Row]:
     for compiled in kernels:
         for field in compiled.program.fields:
             if field.name not in seen:
-                yield Row(CXX_SCALARS[field.ctype], field.name, comment(field.meaning))
+                yield Row(CXX_SCALARS[field.ctype], field.name, _told(field))
             elif seen[field.name] != field.ctype:
                 raise InternalError(f"kernels disagree about the type of tiling field {field.name}")
             seen[field.name] = field.ctype
+
+
+def _told(field: TilingField) -> str:
+    """What a field holds; nothing where that says its name again."""
+    meaning = comment(field.meaning)
+    return "" if meaning.replace("_", "").lower() == field.name.lower() else meaning
 
 
 _WAITS = "waits"

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from math import gcd
 
 from attndsl.codegen.names.identifiers import comment
-from attndsl.codegen.names.members import constant
+from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.expr import Binary, Compare, Const, Expr, Named, Select, round_up
 from attndsl.lowering.match.schedule_options import ALWAYS_TOLD, DEFAULT, Schedule, multiple_of
-from attndsl.target import Memory
+from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer, item_bytes
 from attndsl.tile.program import Constant, Program
 
 _INDENT = "    "
+_KIB = 1024
 _HALF_BANK_ROW = "kHalfBankRow"
 """The constant for the bytes of half a row of banks."""
 
@@ -52,7 +53,7 @@ class MemoryTable:
     Attributes:
         sizes: declarations of the bytes of a slot of each buffer, with the buffer's meaning.
         places: declarations of where each buffer's first slot begins, and of ``end``, where they all end.
-        capacity: the constant for the bytes of it that kernels may use.
+        capacity: the constant for the bytes of it that kernels may use. ``kept_free``: why not more of UB.
         unproved: slots whose sizes are multiples of ``alignment`` today, but maybe not for other options.
         single: the buffers with one slot, which are members of the kernel.
     """
@@ -64,6 +65,7 @@ class MemoryTable:
     places: tuple[str, ...]
     end: str
     capacity: str
+    kept_free: str
     alignment: int
     unproved: tuple[str, ...]
     single: tuple[BufferView, ...]
@@ -180,11 +182,12 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
         sizes.append((f"{name}Slot = {constant_text(size)}", slots + buffer.meaning))
         alignment = program.alignments()[buffer]
         gap = program.addresses[buffer] - -(-place // alignment) * alignment
-        places.append(f"{name} = {_aligned(end, alignment, memory)}{_shift(gap, program)}")
+        begin = address_constant(buffer.name)
+        places.append(f"{begin} = {_aligned(end, alignment, memory)}{_shift(gap, program)}")
         place = program.addresses[buffer] + buffer.slots * program.slot_stride(buffer)
         if divisor(size, program) % memory.alignment:
             unproved.append(f"{name}Slot")
-        end = f"{name} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
+        end = f"{begin} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
     single = (buffer for buffer in buffers if buffer.slots == 1)
     end_name, capacity = (f"{constant(memory.space.value.lower())}{word}" for word in ("End", "Bytes"))
     return MemoryTable(
@@ -192,13 +195,25 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
         core=memory.core.value,
         member=memory_member(memory.space),
         sizes=tuple(_size_lines(sizes)),
-        places=tuple(_filled([*places, f"{end_name} = {end}", f"{capacity} = {memory.usable}"])),
+        places=tuple(_filled([*places, f"{end_name} = {end}", f"{capacity} = {_capacity(memory)}"])),
         end=end_name,
         capacity=capacity,
+        kept_free=f"The top {(memory.size - memory.usable) // _KIB} KiB of UB are scratch of Select."
+        if memory.space is MemorySpace.UB
+        else "",
         alignment=memory.alignment,
         unproved=tuple(unproved),
-        single=tuple(BufferView(spelling.buffer(b), spelling.ctype(b), constant(b.name)) for b in single),
+        single=tuple(
+            BufferView(spelling.buffer(each), spelling.ctype(each), address_constant(each.name))
+            for each in single
+        ),
     )
+
+
+def _capacity(memory: Memory) -> str:
+    """The usable bytes as KiB, less what is left free where that is none."""
+    whole, free = memory.usable // _KIB, -memory.usable % _KIB
+    return f"{whole} * {_KIB}" if not free else f"{whole + 1} * {_KIB} - {free}"
 
 
 def _shift(gap: int, program: Program) -> str:

@@ -23,7 +23,7 @@ from attndsl.codegen.kernel.item_decoding import (
 from attndsl.codegen.kernel.kept_steps import KEPT_ITEMS, kept_member, kept_scalars, kept_struct
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
-from attndsl.codegen.names.members import constant, list_member, member, scalar
+from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.expr import Const, Load, Scope, Symbol
 from attndsl.tile.buffers import Buffer
@@ -367,7 +367,7 @@ class Writer:
 
     def _view(self, buffer: Buffer, slot: str) -> str:
         """The current slot of a buffer by its name."""
-        place = f"{memory_member(buffer.space)}, {constant(buffer.name)} + {slot} * {_stride(buffer)}"
+        place = f"{memory_member(buffer.space)}, {address_constant(buffer.name)} + {slot} * {_stride(buffer)}"
         return f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
 
     def _inside(self, body: Seq, held: _Held) -> Iterator[str]:

@@ -40,6 +40,11 @@ def constant(name: str) -> str:
     return f"k{pascal(name)}"
 
 
+def address_constant(buffer: str) -> str:
+    """The constant for the byte at which a buffer's first slot begins; ``buffer``: its name."""
+    return f"{constant(buffer)}At"
+
+
 def scalar(symbol: Symbol) -> str:
     """A scalar: a tiling field, a member of the kernel, or a variable of one of its functions."""
     if symbol.scope is Scope.TILING:

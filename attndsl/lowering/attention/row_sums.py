@@ -101,7 +101,7 @@ def _folded(context: Context) -> list[Statement]:
     blocks, _ = _buffers(context)
     place = blocks.region(R0 * STATISTIC_LANES, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
     return [
-        Note(text="row sums of the tile, but for the last 8 lanes"),
+        Note(text="each row's sum folded to 8 lanes, reduced once after the loop"),
         *reduce_tile(context, "Sum", Const(0), place),
     ]
 

@@ -174,7 +174,7 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
 
 def _title(node: nodes.Replace, mask: nodes.Input) -> str:
     what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
-    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where})"
+    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where.in_spec})"
 
 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:

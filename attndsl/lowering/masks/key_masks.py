@@ -204,7 +204,7 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
         return [*(fill_hidden(context, node, visible.interval) if bounded else ()), rows]
 
     return Modifier(
-        title=f"score = {node.value:g} where a test of its indices hides the key  ({node.where})",
+        title=f"score = {node.value:g} where a test of its indices hides the key  ({node.where.in_spec})",
         source=", ".join(str(each.element) for each in tests.elements),
         tile_loads=tuple(each.loaded for each in of_tiles),
         row_loads=tuple(each.loaded for each in of_rows),

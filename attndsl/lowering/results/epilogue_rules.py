@@ -153,7 +153,7 @@ def _quantize(
     if node.offset is not None:
         steps.append(_by_channel(context, node.offset, "Add", source, offset, step))
     return [
-        Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({node.where})"),
+        Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({node.where.in_spec})"),
         *steps,
         Convert(dst=rows, src=rows, mode="CAST_RINT", where=node.where),
         WithScalar(op="Maxs", dst=rows, src=rows, scalar=Const(-128.0)),

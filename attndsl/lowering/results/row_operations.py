@@ -47,12 +47,14 @@ def row_operation(
     operation = OPERATIONS[node.op]
     rows = whole(source, offset, CHUNK * context.padded_value_size)
     if operation.own is not None:
-        title = Note(text=f"result = {operation.of('result')}  ({node.where})")
+        title = Note(text=f"result = {operation.of('result')}  ({node.where.in_spec})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
     if any(differs_by_channel(each) for each in _others(node)):
         _check_not_rounded(context, node)
         sides = ("numbers", "result") if not has_weighted_sum(node.inputs[0]) else ("result", "numbers")
-        title = Note(text=f"result = {sides[0]} {operation.sign} {sides[1]} of its channels  ({node.where})")
+        title = Note(
+            text=f"result = {sides[0]} {operation.sign} {sides[1]} of its channels  ({node.where.in_spec})"
+        )
         return [title, *with_channels(context, node, source, offset, step)]
     other = _number(node)
     _check_not_rounded(context, node)
@@ -165,7 +167,7 @@ def _title(node: nodes.Elementwise, operation: Operation, other: nodes.Node) -> 
     if isinstance(other, nodes.Scalar) and not other.axes:
         what = str(other.value)
     sides = (what, "result") if operation.ordered and node.inputs[0] is other else ("result", what)
-    return f"result = {sides[0]} {operation.sign} {sides[1]}  ({node.where})"
+    return f"result = {sides[0]} {operation.sign} {sides[1]}  ({node.where.in_spec})"
 
 
 def _axes(node: nodes.Node) -> tuple[str, ...]:

@@ -26,8 +26,11 @@ _IN_ROW, _IN_GROUP = Symbol("taskOfBatch"), Symbol("taskOfHeads")
 _WORTH = (8, 9)
 """Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
 _SHARES = (
-    ("positionsWithLargeTasks", "query positions of the busiest core with large tasks, in ninths"),
-    ("positionsWithSmallTasks", "ninths below which small tasks, which read keys more often, are worth it"),
+    ("positionsWithLargeTasks", "small tasks are chosen if they shorten the busiest core by more than 1/9"),
+    (
+        "positionsWithSmallTasks",
+        "of those 9 parts, below which small tasks are worth reading keys more often",
+    ),
 )
 """How the plan calls the whole and the parts."""
 

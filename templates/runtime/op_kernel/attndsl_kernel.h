@@ -9,7 +9,7 @@ namespace attndsl {
 
 constexpr int64_t kBlockBytes = 32;
 constexpr int64_t kBlockLanes = 8;  // fp32 numbers of a block
-constexpr int64_t kLanes = 64;  // fp32 numbers of a repeat
+constexpr int64_t kRepeatLanes = 64;  // fp32 numbers of a repeat
 constexpr int64_t kFractalRows = 16;
 constexpr int64_t kMaxNd2NzPitch = 65535;
 
@@ -278,7 +278,7 @@ protected:
     __aicore__ static inline void SpreadOverBlocks(const AscendC::LocalTensor<float> &blocks,
         const AscendC::LocalTensor<float> &numbers, int64_t rows)
     {
-        for (int64_t copy = 0; copy < kCopies * kLanes; copy += kLanes) {
+        for (int64_t copy = 0; copy < kCopies * kRepeatLanes; copy += kRepeatLanes) {
             AscendC::Brcb(blocks[copy], numbers, rows / kBlockLanes,
                 AscendC::BrcbRepeatParams(1, kCopies * kBlockLanes));
         }
@@ -289,10 +289,10 @@ protected:
     __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Mul(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -302,10 +302,10 @@ protected:
     __aicore__ static inline void DivRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Div(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -315,10 +315,10 @@ protected:
     __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Sub(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -336,7 +336,8 @@ protected:
     __aicore__ static inline constexpr int64_t CopyOffset(int64_t row, int64_t column)
     {
         return kCopies == 1 ? 0
-                            : row * kCopies * kBlockLanes + kLanes - column % (kCopies * kLanes);
+                            : row * kCopies * kBlockLanes + kRepeatLanes
+                                - column % (kCopies * kRepeatLanes);
     }
 
     __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
@@ -357,8 +358,8 @@ protected:
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
-            AscendC::BlockReduceMax(results[c0 / kBlockLanes], rows[c0], count, kLanes,
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
+            AscendC::BlockReduceMax(results[c0 / kBlockLanes], rows[c0], count, kRepeatLanes,
                 resultPitch / kBlockLanes, 1, pitch / kBlockLanes);
         }
     }
@@ -367,8 +368,8 @@ protected:
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
-            AscendC::BlockReduceSum(results[c0 / kBlockLanes], rows[c0], count, kLanes,
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
+            AscendC::BlockReduceSum(results[c0 / kBlockLanes], rows[c0], count, kRepeatLanes,
                 resultPitch / kBlockLanes, 1, pitch / kBlockLanes);
         }
     }
