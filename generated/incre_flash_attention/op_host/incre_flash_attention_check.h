@@ -310,20 +310,24 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             B_, S_, {}, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH",
                     {{1}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
                     {{1}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.key_rows, sizes.key_layout);
         if (!status.Ok()) {
@@ -334,21 +338,25 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.Match(Shaped{"key"}, call.key, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH",
                     {{B_}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
                     {{B_}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {{num_blocks_}, {block_size_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD",
                     {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.key_layout);
         if (!status.Ok()) {
@@ -394,20 +402,24 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             B_, S_, {}, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH",
                     {{1}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
                     {{1}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD", {},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.value_rows, sizes.value_layout);
         if (!status.Ok()) {
@@ -418,21 +430,25 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.Match(Shaped{"value"}, call.value, {
                 {call.input_layout == "BSH" && !call.block_table.given, "BSH",
                     {{B_}, {S_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.input_layout == "BNSD" && !call.block_table.given, "BNSD",
                     {{B_}, {kvN_}, {S_}, {D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
                 {call.block_table.given, "paged", {{num_blocks_}, {block_size_}, {kvN_, D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")}}},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")}}},
                 {call.block_table.given && call.input_layout == "BNSD", "paged BNSD",
                     {{num_blocks_}, {kvN_}, {block_size_}, {D_}},
-                {{"given(block_table)", "block_table"
-                    + std::string(call.block_table.given ? " is passed" : " is absent")},
+                {{"given(block_table)",
+                    "block_table"
+                        + std::string(call.block_table.given ? " is passed" : " is absent")},
                  {"input_layout", "input_layout is " + Text(call.input_layout)}}},
             }, sizes.value_layout);
         if (!status.Ok()) {

@@ -43,8 +43,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -82,8 +84,8 @@ constexpr int32_t kProbReady = 3;  // V_MTE3, prob
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
 constexpr int32_t kMaxOutReady = 5;  // V_MTE3, maxOut, sumOut, rowsOut
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kKeyRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -126,33 +128,33 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            prob_ = View<half>(ub_, kProb);
-            partial_ = View<float>(ub_, kPartial);
-            rowsOut_ = View<float>(ub_, kRowsOut);
-            queryRows_ = View<T>(ub_, kQueryRows);
-            lanes_ = View<float>(ub_, kLanes);
-            absorbedRows_ = View<half>(ub_, kAbsorbedRows);
-            result_ = View<T>(ub_, kResult);
-            keyScale_ = View<float>(ub_, kKeyScale);
-            valueScale_ = View<float>(ub_, kValueScale);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            channelRows_ = View<float>(ub_, kChannelRows);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            channelNumbers_ = View<T>(ub_, kChannelNumbers);
-            queryFactor_ = View<float>(ub_, kQueryFactor);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            maxOut_ = View<float>(ub_, kMaxOut);
-            sumOut_ = View<float>(ub_, kSumOut);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            prob_ = View<half>(ub_, kProbAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            rowsOut_ = View<float>(ub_, kRowsOutAt);
+            queryRows_ = View<T>(ub_, kQueryRowsAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            absorbedRows_ = View<half>(ub_, kAbsorbedRowsAt);
+            result_ = View<T>(ub_, kResultAt);
+            keyScale_ = View<float>(ub_, kKeyScaleAt);
+            valueScale_ = View<float>(ub_, kValueScaleAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            channelRows_ = View<float>(ub_, kChannelRowsAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            channelNumbers_ = View<T>(ub_, kChannelNumbersAt);
+            queryFactor_ = View<float>(ub_, kQueryFactorAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            maxOut_ = View<float>(ub_, kMaxOutAt);
+            sumOut_ = View<float>(ub_, kSumOutAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            partMax_ = View<float>(ub_, kPartMaxAt);
+            partSum_ = View<float>(ub_, kPartSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -326,9 +328,8 @@ private:
         const int64_t visibleEnd =
             tiling_.actualSeqLengthsCount == 0
                 ? tiling_.keyCapacity
-                : MinOf(
-                    actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
-                    - 1)),
+                : MinOf(actualSeqLengthsGm_.GetValue(MinOf(found.batch,
+                    tiling_.actualSeqLengthsCount - 1)),
                     tiling_.keyCapacity);
         found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
@@ -348,25 +349,24 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kKeyRingReady);
         {
-            auto queryL1 = View<half>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+            auto queryL1 = View<half>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadNz(queryL1, absorbedQueryGm_[itemSlot * tiling_.rowsPerTask * kPaddedHeadSize],
                 work.taskRows, tiling_.headDim, kPaddedHeadSize, rowFractals * kFractal);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             {
-                auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                auto leftL0 = View<half>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                 WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                 LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
                     rowFractals);
                 for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                     const int64_t cols = MinOf(kBaseN, keys - n0);
                     auto productL0 =
-                        View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                        View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                     WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                     {
-                        auto keyL1 = View<half>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
-                        // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and
-                        // L0B
+                        auto keyL1 = View<half>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                        // to L1, whose order of fractals it has already, then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                         LoadBlocks(keyL1,
                             keyRingGm_[slot * kTileKeys * kPaddedHeadSize + n0 * kFractal],
@@ -374,7 +374,8 @@ private:
                             kTileKeys * kFractal, RoundUp(cols, kFractal) * kFractal);
                         SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                         {
-                            auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<half>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadFractals(rightL0, keyL1,
                                 CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -413,17 +414,17 @@ private:
         CrossCoreWaitFlag(kProbRingReady);
         CrossCoreWaitFlag(kValueRingReady);
         {
-            auto probL1 = View<half>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<half>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<half>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                    auto valueL1 = View<half>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    // to L1, whose order of fractals it has already, then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadBlocks(valueL1,
                         valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
@@ -431,7 +432,7 @@ private:
                         RoundUp(depth, kFractal) * kFractal);
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<half>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<half>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -439,7 +440,8 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<half>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<half>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -480,7 +482,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -499,11 +501,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
             if (tiling_.headDim % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
-                    Duplicate(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
-                        mask, 1, 1, 16);
-                }
+                FillLanes(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
+                    tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
             }
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -526,11 +525,8 @@ private:
                 SetFlag<HardEvent::V_MTE2>(kQueryRowsFree);
                 if (tiling_.headDim % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
-                        Duplicate(channelRows_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                            float(0), mask, chunk, 1, 16);
-                    }
+                    FillLanes(channelRows_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
+                        tiling_.headDim % kRepeatLanes, 0.0f, chunk, 128);
                 }
                 // factor = max |query * scale|
                 Duplicate(lanes_, float(kSmallest), chunk * kRepeatLanes);
@@ -541,7 +537,7 @@ private:
                             kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
-                Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
+                Muls(channelRows_, channelRows_, -1.0f, chunk * 128);
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
                     Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
@@ -549,7 +545,7 @@ private:
                             kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
-                Muls(channelRows_, channelRows_, float(-1.0f), chunk * 128);
+                Muls(channelRows_, channelRows_, -1.0f, chunk * 128);
                 WholeReduceMax(queryFactor_[r0 + itemSlot * kRowsPerVector], lanes_, kRepeatLanes,
                     chunk, 1, 1, kRepeatLanes / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
                 // factor: a power of two, so that scaling the queries is exact
@@ -571,8 +567,8 @@ private:
                 PipeBarrier<PIPE_V>();
                 Cast(absorbedRows_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kAbsorbedRowsReady);
-                StoreRows(absorbedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin
-                    + r0) * kPaddedHeadSize],
+                StoreRows(absorbedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                    * kPaddedHeadSize],
                     absorbedRows_, chunk, tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
             }
@@ -586,13 +582,13 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
+            auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             LoadRowsWithZeros(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count,
                 tiling_.headDim, tiling_.keyStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
-                auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
+                auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
                     UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
@@ -606,6 +602,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             int8RowsSlot_ ^= 1;
         }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kKeyRingReady);
@@ -620,7 +618,7 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
@@ -632,17 +630,14 @@ private:
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             PipeBarrier<PIPE_V>();
             MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-            // score * scale_value  (incre_flash_attention.py:168)
+            // score * scale_value  (spec line 168)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.scaleValue), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -668,18 +663,15 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
@@ -702,6 +694,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
@@ -719,13 +713,13 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            auto int8Rows = View<int8_t>(ub_, kInt8Rows + int8RowsSlot_ * kInt8RowsSlot);
+            auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             LoadRowsWithZeros(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
                 tiling_.headDim, tiling_.valueStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
-                auto wideRows = View<half>(ub_, kWideRows + wideRowsSlot_ * kWideRowsSlot);
+                auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlot);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
                     UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
@@ -739,6 +733,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             int8RowsSlot_ ^= 1;
         }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
@@ -749,7 +745,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedHeadSize);
         }
     }
 
@@ -791,11 +787,8 @@ private:
         SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
         if (tiling_.headDim % kRepeatLanes != 0) {
             PipeBarrier<PIPE_V>();
-            {
-                uint64_t mask[2] = {~uint64_t(0) << (tiling_.headDim % kRepeatLanes), 0};
-                Duplicate(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes], float(0),
-                    mask, 1, 1, 16);
-            }
+            FillLanes(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
+                tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
         }
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
@@ -844,8 +837,7 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
                 SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
-                    chunk * kPaddedHeadSize);
+                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -875,9 +867,9 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
@@ -896,7 +888,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax_, partMax_, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum_, partSum_, partMax_, statisticLanes);

@@ -39,8 +39,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -68,8 +70,8 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -105,20 +107,20 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            prob_ = View<T>(ub_, kProb);
-            lanes_ = View<float>(ub_, kLanes);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            pseShiftWide_ = View<float>(ub_, kPseShiftWide);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            pseShiftWide_ = View<float>(ub_, kPseShiftWideAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -268,9 +270,8 @@ private:
         const int64_t visibleEnd =
             tiling_.actualSeqLengthsCount == 0
                 ? tiling_.keyCapacity
-                : MinOf(
-                    actualSeqLengthsGm_.GetValue(MinOf(found.batch, tiling_.actualSeqLengthsCount
-                    - 1)),
+                : MinOf(actualSeqLengthsGm_.GetValue(MinOf(found.batch,
+                    tiling_.actualSeqLengthsCount - 1)),
                     tiling_.keyCapacity);
         found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
@@ -285,7 +286,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             LoadNz(queryL1,
                 queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
@@ -297,29 +298,29 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
         int64_t slot)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.batch * tiling_.keyStrideB + work.kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideT;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideT], cols,
                         tiling_.headDim, tiling_.keyStrideT, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -356,23 +357,23 @@ private:
                 + firstKey * tiling_.valueStrideT;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideT],
                         depth, tiling_.headDim, tiling_.valueStrideT, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -380,7 +381,7 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -421,7 +422,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -434,8 +435,8 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-            auto pseShiftRows = View<T>(ub_, kPseShiftRows + scoreSlot_ * kPseShiftRowsSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto pseShiftRows = View<T>(ub_, kPseShiftRowsAt + scoreSlot_ * kPseShiftRowsSlot);
             const int64_t head = work.firstHead + rowBegin + r0;
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -446,21 +447,18 @@ private:
                 chunk, keys, tiling_.pseShiftStrideN, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * scale_value  (incre_flash_attention.py:168)
+            // score * scale_value  (spec line 168)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);
-            // score + pse_shift  (incre_flash_attention.py:169)
+            // score + pse_shift  (spec line 169)
             Cast(pseShiftWide_, pseShiftRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Add(score, score, pseShiftWide_, span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -486,18 +484,15 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
@@ -522,6 +517,8 @@ private:
         }
         // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
@@ -533,7 +530,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedHeadSize);
         }
     }
 
@@ -543,7 +540,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
@@ -581,7 +578,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
                     kPaddedHeadSize);
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
@@ -598,14 +595,13 @@ private:
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = work.firstHead + rowBegin + r0;
-                auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOut + maxOutSlot_ * kRowsOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut, accumulator_[r0 * kPaddedHeadSize], float(0),
-                    chunk * kPaddedHeadSize);
+                Adds(rowsOut, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
                     work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
@@ -636,16 +632,16 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                     LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
                     LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -661,7 +657,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Exp(mergedRescale_, mergedRescale_, statisticLanes);
                     Exp(partMax, partMax, statisticLanes);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                     Mul(partSum, partSum, partMax, statisticLanes);
@@ -682,7 +678,7 @@ private:
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);

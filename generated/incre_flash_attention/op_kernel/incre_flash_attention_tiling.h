@@ -41,7 +41,7 @@ struct IncreFlashAttentionTiling {
     int64_t items;  // units of work: a task and a split
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
-    float scaleValue;  // scale_value
+    float scaleValue;
     int64_t headDim;  // true head size
     int64_t attentionOutStrideB;  // elements between neighbours of attention_out along B
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N

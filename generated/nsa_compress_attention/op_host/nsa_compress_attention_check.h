@@ -408,9 +408,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_seq_qlen: prefix sums must begin at 0 or above and not decrease
     if (call.actual_seq_qlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_seq_qlen.GetValue(b) >= (b == 0
-                ? int64_t(0)
-                : call.actual_seq_qlen.GetValue(b - 1)))) {
+            if (!(call.actual_seq_qlen.GetValue(b)
+                >= (b == 0 ? int64_t(0) : call.actual_seq_qlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_seq_qlen", call.actual_seq_qlen, b);
                 if (!(b == 0)) {
@@ -435,9 +434,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_cmp_seq_kvlen: prefix sums must begin at 0 or above and not decrease
     if (call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_cmp_seq_kvlen.GetValue(b) >= (b == 0
-                ? int64_t(0)
-                : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.actual_cmp_seq_kvlen.GetValue(b)
+                >= (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -463,9 +461,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_sel_seq_kvlen: prefix sums must begin at 0 or above and not decrease
     if (call.actual_sel_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0
-                ? int64_t(0)
-                : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.actual_sel_seq_kvlen.GetValue(b)
+                >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -481,9 +478,8 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     // actual_cmp_seq_kvlen: must give each batch row at least one key
     if (call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.actual_cmp_seq_kvlen.GetValue(b) > (b == 0
-                ? int64_t(0)
-                : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.actual_cmp_seq_kvlen.GetValue(b)
+                > (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.AddElement("actual_cmp_seq_kvlen", call.actual_cmp_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -501,12 +497,11 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         for (int64_t b = 0; b < sizes.B; ++b) {
             if (!(call.compress_stride != 0
                 && FloorDiv(call.select_block_size, call.compress_stride) != 0
-                && call.actual_sel_seq_kvlen.GetValue(b) >= (b == 0
-                    ? int64_t(0)
-                    : call.actual_sel_seq_kvlen.GetValue(b - 1))
-                    + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
-                        - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
-                        FloorDiv(call.select_block_size, call.compress_stride)))) {
+                && call.actual_sel_seq_kvlen.GetValue(b)
+                    >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1))
+                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                            - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
+                            FloorDiv(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -628,8 +623,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
     // select_block_count: must be at most the blocks of each batch row
     if (call.actual_sel_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.select_block_count <= call.actual_sel_seq_kvlen.GetValue(b)
-                - (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
+            if (!(call.select_block_count
+                <= call.actual_sel_seq_kvlen.GetValue(b)
+                    - (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1)))) {
                 Values values;
                 values.Add("select_block_count", call.select_block_count);
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
@@ -649,12 +645,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
         for (int64_t b = 0; b < sizes.B; ++b) {
             if (!(call.compress_stride != 0
                 && FloorDiv(call.select_block_size, call.compress_stride) != 0
-                && call.actual_sel_seq_kvlen.GetValue(b) <= (b == 0
-                    ? int64_t(0)
-                    : call.actual_sel_seq_kvlen.GetValue(b - 1))
-                    + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
-                        - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
-                        FloorDiv(call.select_block_size, call.compress_stride)))) {
+                && call.actual_sel_seq_kvlen.GetValue(b)
+                    <= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1))
+                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                            - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
+                            FloorDiv(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {

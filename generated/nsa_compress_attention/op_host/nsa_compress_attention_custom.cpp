@@ -116,7 +116,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     Call call = ReadCall(context);
     Sizes sizes;
     std::vector<std::string> warnings;
-    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    auto *device = context->GetPlatformInfo();
+    if (device == nullptr) {
+        Log(context, "ERROR", "the context has no platform information");
+        return ge::GRAPH_FAILED;
+    }
+    auto platform = platform_ascendc::PlatformAscendC(device);
     Plan plan;
     const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
     for (const std::string &warning : warnings) {
@@ -151,89 +156,77 @@ public:
         const std::vector<ge::Format> formats(8, ge::FORMAT_ND);
         this->Input("query")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16,
+                ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("key")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16,
+                ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("value")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16,
+                ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("topk_mask")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8, ge::DT_BOOL, ge::DT_BOOL,
-                    ge::DT_UINT8, ge::DT_UINT8})
+            .DataType({ge::DT_BOOL, ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8, ge::DT_BOOL,
+                ge::DT_BOOL, ge::DT_UINT8, ge::DT_UINT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("atten_mask")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8,
-                    ge::DT_BOOL, ge::DT_UINT8})
+            .DataType({ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8, ge::DT_BOOL,
+                ge::DT_UINT8, ge::DT_BOOL, ge::DT_UINT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("actual_seq_qlen")
             .ParamType(REQUIRED)
             .ValueDepend(REQUIRED)
-            .DataType(
-                {ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
-                    ge::DT_INT64, ge::DT_INT64})
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
+                ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("actual_cmp_seq_kvlen")
             .ParamType(REQUIRED)
             .ValueDepend(REQUIRED)
-            .DataType(
-                {ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
-                    ge::DT_INT64, ge::DT_INT64})
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
+                ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("actual_sel_seq_kvlen")
             .ParamType(REQUIRED)
             .ValueDepend(REQUIRED)
-            .DataType(
-                {ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
-                    ge::DT_INT64, ge::DT_INT64})
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
+                ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Output("attention_out")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16,
-                    ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_FLOAT16,
+                ge::DT_BF16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Output("topk_indices_out")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32,
-                    ge::DT_INT32, ge::DT_INT32})
+            .DataType({ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32,
+                ge::DT_INT32, ge::DT_INT32, ge::DT_INT32})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Output("softmax_max_out")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Output("softmax_sum_out")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Attr("scale_value").AttrType(REQUIRED).Float();

@@ -60,6 +60,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.T2 = sizes.T2;
     problem.topkMaskDim1 = call.topk_mask.Rank() > 1 ? call.topk_mask.shape[1] : 0;
     problem.attenMaskDim1 = call.atten_mask.Rank() > 1 ? call.atten_mask.shape[1] : 0;
+    problem.cmpS2 = sizes.cmpS2;
     return problem;
 }
 
@@ -74,7 +75,18 @@ inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
     if (!status.Ok()) {
         return status;
     }
+    if (cores <= 0) {
+        return Fail("TargetLimitError",
+            std::string(kOperator) + ": the device has " + std::to_string(cores) +
+            " cube cores; a launch needs at least 1");
+    }
     plan = PlanLaunch(Describe(call, sizes, cores), IsEmpty(call, sizes));
+    if (plan.rowsBeyondLimit > 0) {
+        return Fail("TargetLimitError", std::string(kOperator) + ": a task would have " +
+            std::to_string(plan.rowsBeyondLimit)
+                + " query rows, more than kMaxRows of the kernel's schedule header; "
+            "use the header as it was generated");
+    }
     if (plan.key == 0) {
         return Fail("NotGenerated",
             std::string(kOperator) + ": no kernel of this project takes the call; generate one: "

@@ -55,14 +55,17 @@ struct Problem {
     int64_t T2 = 0;  // stored key rows, of a group or of all batch rows
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
+    int64_t cmpS2 = 0;  // key positions of a batch row
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
-// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
+// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
+// blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
+    int64_t rowsBeyondLimit = 0;
     NsaCompressAttentionTiling tiling{};
 };
 
@@ -98,11 +101,10 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.queriesPerTask =
         2
-            * MinOf(
-                MaxOf(1,
-                    MinOf(MinOf(kernel.rowsPerVector, 8),
-                        kernel.rowsPerVector / MaxOf(tiling.headsPerTask, 1))),
-            MaxOf(1, CeilDiv(problem.T1 * problem.N2, 2 * problem.cores)));
+            * MinOf(MaxOf(1,
+                MinOf(MinOf(kernel.rowsPerVector, 8),
+                    kernel.rowsPerVector / MaxOf(tiling.headsPerTask, 1))),
+                MaxOf(1, CeilDiv(problem.T1 * problem.N2, 2 * problem.cores)));
     tiling.queryTiles = CeilDiv(problem.S1, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -154,7 +156,7 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.positionsPerStep =
         kernel.blockScoreLanes
             / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),
-            32);
+                32);
     tiling.laneBlocks =
         RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride), 32);
     tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
@@ -165,33 +167,40 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.headDim = problem.D1;
     tiling.S1 = problem.S1;
     tiling.keyCapacity = problem.T2;
+    tiling.keyCapacityScalar = problem.cmpS2;
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace(const Kernel &kernel, NsaCompressAttentionTiling &tiling)
+inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
+    NsaCompressAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
     tiling.scoreRingOffset = 0;
     tiling.scoreRingPart =
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
-            kWorkspaceAlignment);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.outRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.probRingOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.keyEndsOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    // bytes of the ends of the keys that positions see
+    const int64_t keyEndsBytes = RoundUp(problem.S1 * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.workspaceBytes =
+        problem.attenMaskGiven == 0
+            ? tiling.probRingOffset + tiling.probRingPart * tiling.blocks
+            : tiling.keyEndsOffset + keyEndsBytes;
 }
 
 // Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait([[maybe_unused]] const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel,
+inline bool BlocksWait(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
     [[maybe_unused]] const NsaCompressAttentionTiling &tiling)
 {
-    return false;
+    return problem.attenMaskGiven != 0 || false;
 }
 
 // The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
@@ -201,7 +210,7 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     PartitionWork(problem, kernel, tiling);
     SetStrides(problem, tiling);
     SetScalars(problem, kernel, tiling);
-    PlaceWorkspace(kernel, tiling);
+    PlaceWorkspace(problem, kernel, tiling);
     return tiling;
 }
 
@@ -274,6 +283,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     }
     NsaCompressAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
+        plan.key = 0;
+        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        return plan;
+    }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
     return plan;

@@ -17,14 +17,15 @@
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIV  SelectAtOnce       tile t
- *   AIV  SelectRest         tile t
- *   AIV  WriteSelection     tile t
+ *   AIV  SelectAtOnce       tile t              items of one tile
+ *   AIV  SelectRest         tile t              last tile of an item
+ *   AIV  WriteSelection     tile t              last tile of an item
  *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
  *   AIV  StartSums          tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteStatistics    tile t - kPrefetch  last tile of an item
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   An item of several tiles runs them twice: first for its sums, then for the selection.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -46,8 +47,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -57,29 +60,38 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score, attenMaskBytes: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial
-constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
-constexpr int32_t kStatisticOutFree = 2;  // MTE3_V, statisticOut: one id a slot
-constexpr int32_t kResultFree = 4;  // MTE3_V, result
+constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score, attenMaskBytes: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
+constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, attenMaskBytes: one id a slot
+constexpr int32_t kScoreTakenMte2V = 2;  // MTE2_V, score, attenMaskBytes: one id a slot
+constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
+constexpr int32_t kScoreFreeMte3Mte2 = 0;  // MTE3_MTE2, score, attenMaskBytes: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kKeyEndsOutFree = 0;  // MTE3_V, keyEndsOut
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob
+constexpr int32_t kSelectedFree = 2;  // MTE3_V, selected
+constexpr int32_t kScoreFreeMte3V = 3;  // MTE3_V, score, attenMaskBytes: one id a slot
+constexpr int32_t kStatisticOutFree = 5;  // MTE3_V, statisticOut: one id a slot
+constexpr int32_t kResultFree = 7;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score, attenMaskBytes: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
-constexpr int32_t kStatisticOutReady = 2;  // V_MTE3, statisticOut: one id a slot
-constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kPartialFree = 0;  // V_MTE2, partial
+constexpr int32_t kScoreTakenVMte2 = 1;  // V_MTE2, score, attenMaskBytes: one id a slot
+constexpr int32_t kKeyEndsOutReady = 0;  // V_MTE3, keyEndsOut
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob
+constexpr int32_t kSelectedReady = 2;  // V_MTE3, selected
+constexpr int32_t kScoreReadyVMte3 = 3;  // V_MTE3, score: one id a slot
+constexpr int32_t kStatisticOutReady = 5;  // V_MTE3, statisticOut: one id a slot
+constexpr int32_t kResultReady = 7;  // V_MTE3, result
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kOutRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
+constexpr uint16_t kAllFindKeyEnds = 3;
+constexpr uint16_t kKeyEndsReady = 4;
 
 template <typename T>
 class NsaCompressAttentionKernel : attndsl::KernelBase {
@@ -107,38 +119,42 @@ public:
         Bind(softmaxSumOutGm_, softmax_sum_out);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
-        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(keyEndsGm_, workspace + tiling_.keyEndsOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            window_ = View<float>(ub_, kWindow);
-            prob_ = View<T>(ub_, kProb);
-            blockRecords_ = View<float>(ub_, kBlockRecords);
-            lanes_ = View<float>(ub_, kLanes);
-            result_ = View<T>(ub_, kResult);
-            blockNumber_ = View<int32_t>(ub_, kBlockNumber);
-            laneNumber_ = View<float>(ub_, kLaneNumber);
-            laneOffset_ = View<int32_t>(ub_, kLaneOffset);
-            blockScore_ = View<float>(ub_, kBlockScore);
-            best_ = View<float>(ub_, kBest);
-            selected_ = View<int32_t>(ub_, kSelected);
-            attenMaskHalf_ = View<half>(ub_, kAttenMaskHalf);
-            resultBlocks_ = View<float>(ub_, kResultBlocks);
-            attenMaskKeep_ = View<uint8_t>(ub_, kAttenMaskKeep);
-            partial_ = View<float>(ub_, kPartial);
-            blockTerm_ = View<float>(ub_, kBlockTerm);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            blockBits_ = View<uint8_t>(ub_, kBlockBits);
-            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeys);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            blockRecords_ = View<float>(ub_, kBlockRecordsAt);
+            result_ = View<T>(ub_, kResultAt);
+            blockNumber_ = View<int32_t>(ub_, kBlockNumberAt);
+            laneNumber_ = View<float>(ub_, kLaneNumberAt);
+            laneOffset_ = View<int32_t>(ub_, kLaneOffsetAt);
+            blockTerm_ = View<float>(ub_, kBlockTermAt);
+            blockScore_ = View<float>(ub_, kBlockScoreAt);
+            best_ = View<float>(ub_, kBestAt);
+            selected_ = View<int32_t>(ub_, kSelectedAt);
+            attenMaskHalf_ = View<half>(ub_, kAttenMaskHalfAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
+            attenMaskKeep_ = View<uint8_t>(ub_, kAttenMaskKeepAt);
+            window_ = View<float>(ub_, kWindowAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            keyEndsOut_ = View<int32_t>(ub_, kKeyEndsOutAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            rowInverse_ = View<float>(ub_, kRowInverseAt);
+            blockBits_ = View<uint8_t>(ub_, kBlockBitsAt);
+            coreHasKeys_ = View<uint8_t>(ub_, kCoreHasKeysAt);
+            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeysAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -163,6 +179,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        AwaitKeyEnds();
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -214,15 +231,20 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
+        SetFlag<HardEvent::MTE3_V>(kKeyEndsOutFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
+        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
+        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
+        FindKeyEnds();
+        ReleaseKeyEnds();
         // One turn more than the block has items: it drains the pipeline.
         for (int64_t item = blockIndex_;
              item < tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -240,7 +262,7 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot] = {tile, rows, rowBegin, itemSlot, slot};
                 if (tile == 0) {
                     StartSelection(corePositions);
                     StartRows(itemSlot, rows);
@@ -258,11 +280,11 @@ private:
                     const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
-                        StartSums(earlier.rows);
+                        StartSums(earlierWork.tiles, earlier.rows);
                     }
                     if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork.tiles, earlier.tile, earlier.slot, earlier.rowBegin,
-                            earlier.rows);
+                        UpdateTile(earlierWork, earlier.tile, earlier.slot, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
                         WriteStatistics(earlierWork, earlier.itemSlot, earlier.rowBegin,
@@ -272,10 +294,13 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
+        WaitFlag<HardEvent::MTE3_V>(kKeyEndsOutFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
+        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
@@ -322,9 +347,10 @@ private:
         found.taskRows = found.heads * found.queries;
         found.firstToken = found.batch == 0 ? 0 : actualSeqQlenGm_.GetValue(found.batch - 1);
         const int64_t visibleEnd =
-            MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
+            MinOf(MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
                 - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
-                tiling_.keyCapacity);
+                tiling_.keyCapacity),
+                LastEnd(found.queries, found.firstQuery));
         found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
@@ -338,11 +364,28 @@ private:
         return found;
     }
 
+    // The largest of a number for each p below extent, 0 if there is none.
+    __aicore__ inline int64_t LastEnd(int64_t extent, int64_t firstQuery)
+    {
+        int64_t found = 0;
+        for (int64_t p = 0; p < extent; ++p) {
+            const int64_t value = static_cast<int64_t>(keyEndsGm_.GetValue(firstQuery + p));
+            found = p == 0 || value > found ? value : found;
+        }
+        return found;
+    }
+
     // Cube stages
+    // Waits until the vector cores of all blocks have written their parts.
+    __aicore__ inline void AwaitKeyEnds()
+    {
+        CrossCoreWaitFlag(kKeyEndsReady);
+    }
+
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -362,29 +405,29 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                         tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -422,23 +465,23 @@ private:
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         if (tile < work.tiles) {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
                         depth, tiling_.valueDim, tiling_.valueStrideU, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -446,7 +489,7 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -510,14 +553,13 @@ private:
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
             Adds(blockNumber_, blockNumber_, int32_t(32), lanesOfBit5, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            Adds(blockNumber_[64], blockNumber_, int32_t(64), 64);
-            PipeBarrier<PIPE_V>();
-            Adds(blockNumber_[128], blockNumber_, int32_t(128), 128);
-            PipeBarrier<PIPE_V>();
-            Adds(blockNumber_[256], blockNumber_, int32_t(256), 256);
+            for (int64_t numberedLanes = 64; numberedLanes < kBlockScoreLanes; numberedLanes *= 2) {
+                PipeBarrier<PIPE_V>();
+                Adds(blockNumber_[numberedLanes], blockNumber_, int32_t(numberedLanes),
+                    MinOf(numberedLanes, kBlockScoreLanes - numberedLanes));
+            }
         }
-        Duplicate(laneNumber_, float(0), kBlockScoreLanes);
+        Duplicate(laneNumber_, 0.0f, kBlockScoreLanes);
         Duplicate(laneOffset_, int32_t(0), kBlockScoreLanes);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < tiling_.positionsPerStep; ++position) {
@@ -536,15 +578,108 @@ private:
         }
     }
 
+    // The end of the keys that each position sees, from the mask's bytes, to the workspace.
+    __aicore__ inline void FindKeyEnds()
+    {
+        Duplicate(attenMaskHalf_, half(0), kTileKeys);
+        Duplicate(rowBlocks_, 0.0f, kRowsPerStep * (2 * kBlockLanes));
+        for (int64_t firstPosition = (blockIndex_ * 2 + subBlock_)
+            * MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8));
+             firstPosition < tiling_.S1;
+             firstPosition += blockCount_ * (MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)) * 2)) {
+            const int64_t chunk =
+                MinOf(MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)), tiling_.S1 - firstPosition);
+            PipeBarrier<PIPE_V>();
+            Duplicate(newMax_, 0.0f, MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)));
+            for (int64_t keyTile = 0;
+                 keyTile < CeilDiv(tiling_.keyCapacityScalar, kTileKeys);
+                 ++keyTile) {
+                const int64_t firstKey = keyTile * kTileKeys;
+                const int64_t keys = MinOf(kTileKeys, tiling_.keyCapacityScalar - firstKey);
+                Cast(blockTerm_, blockNumber_, RoundMode::CAST_RINT, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                Adds(blockTerm_, blockTerm_, float(firstKey + 1), kTileKeys);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                auto attenMaskBytes =
+                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                LoadRows(attenMaskBytes,
+                    attenMaskGm_[firstPosition * tiling_.attenMaskStrideQ + firstKey], chunk, keys,
+                    tiling_.attenMaskStrideQ, kTileKeys);
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    PipeBarrier<PIPE_V>();
+                    Cast(attenMaskHalf_, attenMaskBytes[row * kTileKeys], RoundMode::CAST_NONE,
+                        keys);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(attenMaskKeep_[row * (kTileKeys / 8)], attenMaskHalf_, half(0),
+                        CMPMODE::EQ, RoundUp(keys, 128));
+                }
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Select(score[row * kTileKeys], attenMaskKeep_[row * (kTileKeys / 8)],
+                        blockTerm_, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
+                        RoundUp(keys, kRepeatLanes));
+                }
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                        chunk, kTileKeys);
+                }
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                    kBlockLanes, kRepeatLanes);
+                PipeBarrier<PIPE_V>();
+                Max(newMax_, newMax_, tileStat_, chunk);
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
+            // a position that sees no key has all: end = end + keys * (1 - min(end, 1))
+            PipeBarrier<PIPE_V>();
+            Mins(tileStat_, newMax_, 1.0f, chunk);
+            PipeBarrier<PIPE_V>();
+            Muls(tileStat_, tileStat_, float(0 - tiling_.keyCapacityScalar), chunk);
+            PipeBarrier<PIPE_V>();
+            Adds(tileStat_, tileStat_, float(tiling_.keyCapacityScalar), chunk);
+            PipeBarrier<PIPE_V>();
+            Add(newMax_, newMax_, tileStat_, chunk);
+            WaitFlag<HardEvent::MTE3_V>(kKeyEndsOutFree);
+            PipeBarrier<PIPE_V>();
+            Cast(keyEndsOut_, newMax_, RoundMode::CAST_RINT, chunk);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kKeyEndsOutReady);
+            StoreRow(keyEndsGm_[firstPosition], keyEndsOut_, chunk);
+            SetFlag<HardEvent::MTE3_V>(kKeyEndsOutFree);
+        }
+    }
+
+    // All vector cores have written their parts: the cube may read.
+    __aicore__ inline void ReleaseKeyEnds()
+    {
+        CrossCoreSetFlag<0, PIPE_MTE3>(kAllFindKeyEnds);
+        CrossCoreWaitFlag(kAllFindKeyEnds);
+        CrossCoreSetFlag<2, PIPE_MTE3>(kKeyEndsReady);
+    }
+
     // Clears the list of the best blocks.
     __aicore__ inline void StartSelection(int64_t corePositions)
     {
         if (corePositions > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(window_, float(0), kWindowLead + corePositions * kWindowRow);
+            Duplicate(window_, 0.0f, kWindowLead + corePositions * kWindowRow);
         }
         PipeBarrier<PIPE_V>();
-        Duplicate(blockScore_, float(-__builtin_inff()), 32);
+        Duplicate(blockScore_, -__builtin_inff(), 32);
         Duplicate(blockNumber_, int32_t(-1), 32);
         PipeBarrier<PIPE_V>();
         Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(), 1);
@@ -560,24 +695,26 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
     // Probabilities of an item's only tile, summed over heads.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
-        int64_t chunk)
+    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t chunk,
+        int64_t r0)
     {
-        auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
         PipeBarrier<PIPE_V>();
         Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
             float(kSmallest), chunk);
-        Duplicate(lanes_, float(1), kRowsPerStep * (2 * kBlockLanes));
+        Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, chunk);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+        Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
+            rowInverse_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+            chunk);
         PipeBarrier<PIPE_V>();
-        Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * (2 * kBlockLanes));
+        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
         if (heads % 2 == 0) {
@@ -629,7 +766,7 @@ private:
                 window_[position * kWindowRow + kWindowLead + kTileKeys - kWindowBefore],
                 kWindowBefore);
             PipeBarrier<PIPE_V>();
-            Duplicate(window_[position * kWindowRow + kWindowLead], float(0), kTileKeys);
+            Duplicate(window_[position * kWindowRow + kWindowLead], 0.0f, kTileKeys);
         }
     }
 
@@ -647,21 +784,20 @@ private:
                 const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
                 // score of each block: the weighted sum of its window
                 PipeBarrier<PIPE_V>();
-                Duplicate(blockScore_, float(0), kBlockScoreLanes);
+                Duplicate(blockScore_, 0.0f, kBlockScoreLanes);
                 for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
                     PipeBarrier<PIPE_V>();
                     Gather(blockTerm_, window_[position0 * kWindowRow],
                         laneOffset_.ReinterpretCast<uint32_t>(),
                         static_cast<uint32_t>((tiling_.windowStep * firstBlock
-                            + tiling_.windowLast - firstKey - term + kWindowLead) * 4),
+                            + tiling_.windowLast - firstKey - term + kWindowLead)
+                            * 4),
                         usedLanes);
                     PipeBarrier<PIPE_V>();
-                    Muls(blockTerm_, blockTerm_,
-                        float(MinOf(MinOf(term + 1, tiling_.windowTerms
-                            - term), MinOf(tiling_.windowStep, tiling_.windowCount1))),
+                    Axpy(blockScore_, blockTerm_,
+                        float(MinOf(MinOf(term + 1, tiling_.windowTerms - term),
+                            MinOf(tiling_.windowStep, tiling_.windowCount1))),
                         usedLanes);
-                    PipeBarrier<PIPE_V>();
-                    Add(blockScore_, blockScore_, blockTerm_, usedLanes);
                 }
                 // NaN counts as the lowest number
                 PipeBarrier<PIPE_V>();
@@ -670,12 +806,14 @@ private:
                 Select(blockScore_, blockBits_, blockScore_, float(kLowest),
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
                 // lanes without a block come last; records sorted in groups
-                PipeBarrier<PIPE_V>();
-                CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
-                    kBlockScoreLanes);
-                PipeBarrier<PIPE_V>();
-                Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
+                if (tiling_.laneBlocks > newBlocks) {
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
+                        kBlockScoreLanes);
+                    PipeBarrier<PIPE_V>();
+                    Select(blockScore_, blockBits_, blockScore_, -__builtin_inff(),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
+                }
                 Adds(blockTerm_, laneNumber_, float(firstBlock), usedLanes);
                 PipeBarrier<PIPE_V>();
                 Cast(blockNumber_, blockTerm_, RoundMode::CAST_RINT, usedLanes);
@@ -683,7 +821,7 @@ private:
                 Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
                     CeilDiv(usedLanes, 32));
                 const int64_t groups = CeilDiv(newBlocks, 32);
-                for (int64_t position = 0; position < stepPositions; ++position) {
+                for (int64_t position = 0; position < stepPositions; position += 2) {
                     for (int64_t part = 0; part < groups; part += 3) {
                         PipeBarrier<PIPE_V>();
                         {
@@ -693,17 +831,51 @@ private:
                                         MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
                                     static_cast<uint16_t>(
                                         MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
+                            const uint16_t validLists = sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
                             MrgSort(blockTerm_,
                                 MrgSortSrcList<float>(best_[(position0 + position) * 32 * 2],
                                     blockRecords_[(position * tiling_.laneBlocks + part * 32) * 2],
                                     blockRecords_[(position * tiling_.laneBlocks
-                                        + MinOf(part + 1, groups - 1) * 32) * 2],
+                                        + MinOf(part + 1, groups - 1) * 32)
+                                        * 2],
                                     blockRecords_[(position * tiling_.laneBlocks
-                                        + MinOf(part + 2, groups - 1) * 32) * 2]),
-                                MrgSort4Info(sizes, false, 15, 1));
+                                        + MinOf(part + 2, groups - 1) * 32)
+                                        * 2]),
+                                MrgSort4Info(sizes, false, validLists, 1));
+                        }
+                        if (position + 1 < stepPositions) {
+                            PipeBarrier<PIPE_V>();
+                            {
+                                const uint16_t sizes[4] =
+                                    {static_cast<uint16_t>(32), static_cast<uint16_t>(32),
+                                        static_cast<uint16_t>(
+                                            MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
+                                        static_cast<uint16_t>(
+                                            MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
+                                const uint16_t validLists =
+                                    sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
+                                MrgSort(blockTerm_[256],
+                                    MrgSortSrcList<float>(
+                                        best_[(position0 + position + 1) * 32 * 2],
+                                        blockRecords_[((position + 1) * tiling_.laneBlocks
+                                            + part * 32)
+                                            * 2],
+                                        blockRecords_[((position + 1) * tiling_.laneBlocks
+                                            + MinOf(part + 1, groups - 1) * 32)
+                                            * 2],
+                                        blockRecords_[((position + 1) * tiling_.laneBlocks
+                                            + MinOf(part + 2, groups - 1) * 32)
+                                            * 2]),
+                                    MrgSort4Info(sizes, false, validLists, 1));
+                            }
                         }
                         PipeBarrier<PIPE_V>();
                         DataCopy(best_[(position0 + position) * 32 * 2], blockTerm_, 64);
+                        if (position + 1 < stepPositions) {
+                            PipeBarrier<PIPE_V>();
+                            DataCopy(best_[(position0 + position + 1) * 32 * 2], blockTerm_[256],
+                                64);
+                        }
                     }
                 }
             }
@@ -722,30 +894,35 @@ private:
         if (tile < work.tiles) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
                 auto attenMaskBytes =
-                    View<uint8_t>(ub_, kAttenMaskBytes + scoreSlot_ * kAttenMaskBytesSlot);
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                        + r0) * kTileKeys],
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
                     chunk, keys, kTileKeys, kTileKeys);
                 LoadRows(attenMaskBytes,
-                    attenMaskGm_[(work.firstQuery
-                        + (rowBegin + r0) / work.heads) * tiling_.attenMaskStrideQ
+                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
+                        * tiling_.attenMaskStrideQ
                         + firstKey],
                     (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                     keys, tiling_.attenMaskStrideQ, kTileKeys);
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (nsa_compress_attention.py:133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(tiling_.scaleValue), span);
-                // score = -3.40282e+38 where atten_mask hides the key
-                // (nsa_compress_attention.py:134)
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                // score * scale_value  (spec line 133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
+                        RoundUp(keys, kRepeatLanes));
+                }
+                // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
                 for (int64_t position = 0;
-                     position < (rowBegin + r0 + chunk - 1) / work.heads
-                         - (rowBegin + r0) / work.heads + 1;
+                     position
+                         < (rowBegin + r0 + chunk - 1) / work.heads
+                             - (rowBegin + r0) / work.heads + 1;
                      ++position) {
                     PipeBarrier<PIPE_V>();
                     Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
@@ -758,18 +935,16 @@ private:
                 for (int64_t row = 0; row < chunk; ++row) {
                     Select(score[row * kTileKeys],
                         attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                            - (rowBegin + r0) / work.heads) * (kTileKeys / 8)],
-                        score[row * kTileKeys], float(-3.4028234663852886e+38f),
+                            - (rowBegin + r0) / work.heads)
+                            * (kTileKeys / 8)],
+                        score[row * kTileKeys], -3.4028234663852886e+38f,
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
                 }
                 // Lanes after the last key are excluded from the maximum, and below from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                            chunk, 1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        float(kLowest), chunk, kTileKeys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
@@ -792,46 +967,55 @@ private:
                 PipeBarrier<PIPE_V>();
                 SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Exp(score[row * kTileKeys], score[row * kTileKeys],
+                        RoundUp(keys, kRepeatLanes));
+                }
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                        chunk, kTileKeys);
                 }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                     chunk);
-                Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+                Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
                 // rowSum = rowSum * rescale + row sum of the tile
                 if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                    Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
-                SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
-                    kBlockLanes, kRepeatLanes);
-                Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], rescale_[slot * kRowsPerVector + r0],
-                    chunk);
-                PipeBarrier<PIPE_V>();
-                Add(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                if (work.tiles == 1) {
+                    SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
+                        CeilDiv(chunk, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
+                } else {
+                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rescale_[slot * kRowsPerVector + r0], chunk);
+                    PipeBarrier<PIPE_V>();
+                    Add(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                }
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                Cast(prob_, score, RoundMode::CAST_RINT, span);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Cast(prob_[row * kTileKeys], score[row * kTileKeys], RoundMode::CAST_RINT,
+                        RoundUp(keys, kRepeatLanes));
+                }
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                     prob_, chunk, keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
-                    AddHeads(work.heads, itemSlot, keys, r0, chunk);
+                    AddHeads(work.heads, itemSlot, keys, chunk, r0);
                 }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
         } else {
@@ -839,30 +1023,35 @@ private:
             NextWindow(corePositions);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
                 auto attenMaskBytes =
-                    View<uint8_t>(ub_, kAttenMaskBytes + scoreSlot_ * kAttenMaskBytesSlot);
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                        + r0) * kTileKeys],
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
                     chunk, keys, kTileKeys, kTileKeys);
                 LoadRows(attenMaskBytes,
-                    attenMaskGm_[(work.firstQuery
-                        + (rowBegin + r0) / work.heads) * tiling_.attenMaskStrideQ
+                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
+                        * tiling_.attenMaskStrideQ
                         + firstKey],
                     (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                     keys, tiling_.attenMaskStrideQ, kTileKeys);
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (nsa_compress_attention.py:133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(tiling_.scaleValue), span);
-                // score = -3.40282e+38 where atten_mask hides the key
-                // (nsa_compress_attention.py:134)
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                // score * scale_value  (spec line 133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
+                        RoundUp(keys, kRepeatLanes));
+                }
+                // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
                 for (int64_t position = 0;
-                     position < (rowBegin + r0 + chunk - 1) / work.heads
-                         - (rowBegin + r0) / work.heads + 1;
+                     position
+                         < (rowBegin + r0 + chunk - 1) / work.heads
+                             - (rowBegin + r0) / work.heads + 1;
                      ++position) {
                     PipeBarrier<PIPE_V>();
                     Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
@@ -875,18 +1064,16 @@ private:
                 for (int64_t row = 0; row < chunk; ++row) {
                     Select(score[row * kTileKeys],
                         attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                            - (rowBegin + r0) / work.heads) * (kTileKeys / 8)],
-                        score[row * kTileKeys], float(-3.4028234663852886e+38f),
+                            - (rowBegin + r0) / work.heads)
+                            * (kTileKeys / 8)],
+                        score[row * kTileKeys], -3.4028234663852886e+38f,
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
                 }
                 // Lanes after the last key are excluded from the maximum, and below from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                            chunk, 1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        float(kLowest), chunk, kTileKeys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -894,24 +1081,26 @@ private:
                 PipeBarrier<PIPE_V>();
                 SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Exp(score[row * kTileKeys], score[row * kTileKeys],
+                        RoundUp(keys, kRepeatLanes));
+                }
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                        chunk, kTileKeys);
                 }
                 // score = score / rowSum, then added to the sums of its position
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
-                Duplicate(lanes_, float(1), kRowsPerStep * (2 * kBlockLanes));
+                Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, chunk);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
+                    rowInverse_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], chunk);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * (2 * kBlockLanes));
                 PipeBarrier<PIPE_V>();
                 MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
                 if (work.heads % 2 == 0) {
@@ -954,7 +1143,8 @@ private:
                         window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
                         score[row * kTileKeys], keys);
                 }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
             const int64_t firstBlock =
@@ -964,15 +1154,16 @@ private:
             const int64_t endBlock =
                 MinOf(totalBlocks,
                     itemTile + 1 == work.tiles
-                        ? MaxOf(MinOf(firstBlock
-                            + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
-                                tiling_.windowStep)),
+                        ? MaxOf(MinOf(firstBlock + tiling_.tileBlocks,
+                            CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
                             CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                                 tiling_.windowStep))
                         : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                             tiling_.windowStep));
             TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
         }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
@@ -992,9 +1183,8 @@ private:
             const int64_t endBlock =
                 MinOf(totalBlocks,
                     itemTile + 1 == tiles
-                        ? MaxOf(MinOf(firstBlock
-                            + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
-                                tiling_.windowStep)),
+                        ? MaxOf(MinOf(firstBlock + tiling_.tileBlocks,
+                            CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
                             CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                                 tiling_.windowStep))
                         : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
@@ -1013,7 +1203,8 @@ private:
                         ? CeilDiv(MaxOf(0, tiles * kTileKeys - kTileKeys - tiling_.windowLast),
                             tiling_.windowStep)
                         : 0)
-                        + tiling_.tileBlocks, CeilDiv(tiles * kTileKeys, tiling_.windowStep)),
+                        + tiling_.tileBlocks,
+                        CeilDiv(tiles * kTileKeys, tiling_.windowStep)),
                         CeilDiv(MaxOf(0, tiles * kTileKeys - tiling_.windowLast),
                             tiling_.windowStep))
                     : 0;
@@ -1052,7 +1243,8 @@ private:
                 CeilDiv(stepPositions * 32, 32));
             SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady);
             StoreRows(topkIndicesOutGm_[(work.firstToken + work.firstQuery
-                + rowBegin / work.heads + position0) * tiling_.topkIndicesOutStrideS
+                + rowBegin / work.heads + position0)
+                * tiling_.topkIndicesOutStrideS
                 + work.kvHead * tiling_.topkIndicesOutStrideK],
                 selected_, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS,
                 32);
@@ -1061,38 +1253,174 @@ private:
     }
 
     // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
+    __aicore__ inline void StartSums(int64_t tiles, int64_t rows)
     {
-        if (rows > 0) {
+        if (rows > 0 && tiles != 1) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
         }
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tiles, int64_t tile, int64_t slot, int64_t rowBegin,
-        int64_t rows)
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum. An item's only
+    // tile has the whole sum.
+    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < tiles) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                LoadRow(partial_,
-                    outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                    chunk * kPaddedValueSize);
-                SetFlag<HardEvent::MTE2_V>(kPartialReady);
-                // accumulator = accumulator * rescale + partial
-                SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
-                    kResultRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
-                    kPaddedValueSize, kPaddedValueSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialReady);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
-                    partial_, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        if (tile < work.tiles) {
+            if (work.tiles == 1) {
+                if (rows > 0) {
+                    // rows are stored by runs: the positions of a single head, or the heads of each
+                    const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+                    {
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        PipeBarrier<PIPE_V>();
+                        SpreadOverBlocks<1>(score, rowMax_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        // -inf in rows without a key
+                        SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        PipeBarrier<PIPE_V>();
+                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
+                            kRowsPerVector * kBlockLanes);
+                        PipeBarrier<PIPE_V>();
+                        Select(score, coreHasKeys_, score, -__builtin_inff(),
+                            SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
+                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
+                        for (int64_t run = rowBegin / runLength;
+                             run < CeilDiv(rowBegin + rows, runLength);
+                             ++run) {
+                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
+                            const int64_t runRows =
+                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
+                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
+                            const int64_t queryIndex =
+                                work.firstQuery + (rowBegin + row) / work.heads;
+                            StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
+                                * tiling_.softmaxMaxOutStrideS
+                                + head * tiling_.softmaxMaxOutStrideN],
+                                score[row * kBlockLanes], runRows, kBlockLanes,
+                                work.heads == 1
+                                    ? tiling_.softmaxMaxOutStrideS
+                                    : tiling_.softmaxMaxOutStrideN,
+                                kBlockLanes);
+                        }
+                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        scoreSlot_ ^= 1;
+                    }
+                    {
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        SpreadOverBlocks<1>(score, rowSum_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        // 0.0 in rows without a key
+                        SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        PipeBarrier<PIPE_V>();
+                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
+                            kRowsPerVector * kBlockLanes);
+                        PipeBarrier<PIPE_V>();
+                        Select(score, coreHasKeys_, score, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
+                            kRowsPerVector * kBlockLanes);
+                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
+                        for (int64_t run = rowBegin / runLength;
+                             run < CeilDiv(rowBegin + rows, runLength);
+                             ++run) {
+                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
+                            const int64_t runRows =
+                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
+                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
+                            const int64_t queryIndex =
+                                work.firstQuery + (rowBegin + row) / work.heads;
+                            StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
+                                * tiling_.softmaxSumOutStrideS
+                                + head * tiling_.softmaxSumOutStrideN],
+                                score[row * kBlockLanes], runRows, kBlockLanes,
+                                work.heads == 1
+                                    ? tiling_.softmaxSumOutStrideS
+                                    : tiling_.softmaxSumOutStrideN,
+                                kBlockLanes);
+                        }
+                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        scoreSlot_ ^= 1;
+                    }
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                    LoadRow(score,
+                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
+                        rows * kPaddedValueSize);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                    // result = weighted sums / rowSum, which the selection has inverted
+                    SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
+                        kRowsPerVector);
+                    WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                    PipeBarrier<PIPE_V>();
+                    Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                    for (int64_t run = rowBegin / runLength;
+                         run < CeilDiv(rowBegin + rows, runLength);
+                         ++run) {
+                        const int64_t row = MaxOf(0, run * runLength - rowBegin);
+                        const int64_t runRows = MinOf(rows, (run + 1) * runLength - rowBegin) - row;
+                        const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
+                        const int64_t queryIndex = work.firstQuery + (rowBegin + row) / work.heads;
+                        StoreRows(attentionOutGm_[(work.firstToken + queryIndex)
+                            * tiling_.attentionOutStrideS
+                            + head * tiling_.attentionOutStrideN],
+                            prob_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                            work.heads == 1
+                                ? tiling_.attentionOutStrideS
+                                : tiling_.attentionOutStrideN,
+                            kPaddedValueSize);
+                    }
+                    SetFlag<HardEvent::MTE3_V>(kProbFree);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                    scoreSlot_ ^= 1;
+                }
+            } else {
+                for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                    const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                    LoadRow(partial_,
+                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                        chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::MTE2_V>(kPartialReady);
+                    // accumulator = accumulator * rescale + partial
+                    SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
+                        kResultRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                        kPaddedValueSize, kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
+                        partial_, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                }
             }
         }
     }
@@ -1101,25 +1429,62 @@ private:
     __aicore__ inline void WriteStatistics(const Item &work, int64_t itemSlot, int64_t rowBegin,
         int64_t rows)
     {
-        // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            {
+        if (work.tiles != 1) {
+            // rows are stored by runs: the positions of a single head, or the heads of each
+            const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                {
+                    auto statisticOut =
+                        View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+                    PipeBarrier<PIPE_V>();
+                    SpreadOverBlocks<1>(statisticOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                        kResultRowsPerStep);
+                    // -inf in rows without a key
+                    SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                        kResultRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
+                        kResultRowsPerStep * kBlockLanes);
+                    PipeBarrier<PIPE_V>();
+                    Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
+                    for (int64_t run = (rowBegin + r0) / runLength;
+                         run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                         ++run) {
+                        const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                        const int64_t runRows =
+                            MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                        const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                        const int64_t queryIndex =
+                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                        StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
+                            * tiling_.softmaxMaxOutStrideS
+                            + head * tiling_.softmaxMaxOutStrideN],
+                            statisticOut[row * kBlockLanes], runRows, kBlockLanes,
+                            work.heads == 1
+                                ? tiling_.softmaxMaxOutStrideS
+                                : tiling_.softmaxMaxOutStrideN,
+                            kBlockLanes);
+                    }
+                    SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+                    statisticOutSlot_ ^= 1;
+                }
                 auto statisticOut =
-                    View<float>(ub_, kStatisticOut + statisticOutSlot_ * kStatisticOutSlot);
+                    View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-                PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(statisticOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                // -inf in rows without a key
+                // 0.0 in rows without a key
                 SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
                     kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
-                Select(statisticOut, rowHasKeys_, statisticOut, float(-__builtin_inff()),
+                Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
@@ -1130,90 +1495,62 @@ private:
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(softmaxMaxOutGm_[(work.firstToken
-                        + queryIndex) * tiling_.softmaxMaxOutStrideS
-                        + head * tiling_.softmaxMaxOutStrideN],
+                    StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
+                        * tiling_.softmaxSumOutStrideS
+                        + head * tiling_.softmaxSumOutStrideN],
                         statisticOut[row * kBlockLanes], runRows, kBlockLanes,
                         work.heads == 1
-                            ? tiling_.softmaxMaxOutStrideS
-                            : tiling_.softmaxMaxOutStrideN,
+                            ? tiling_.softmaxSumOutStrideS
+                            : tiling_.softmaxSumOutStrideN,
                         kBlockLanes);
                 }
                 SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                 statisticOutSlot_ ^= 1;
             }
-            auto statisticOut =
-                View<float>(ub_, kStatisticOut + statisticOutSlot_ * kStatisticOutSlot);
-            WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-            SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
-                kResultRowsPerStep);
-            // 0.0 in rows without a key
-            SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                kResultRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                kResultRowsPerStep * kBlockLanes);
-            PipeBarrier<PIPE_V>();
-            Select(statisticOut, rowHasKeys_, statisticOut, float(0.0f),
-                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
-                    + head * tiling_.softmaxSumOutStrideN],
-                    statisticOut[row * kBlockLanes], runRows, kBlockLanes,
-                    work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
-                    kBlockLanes);
-            }
-            SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-            statisticOutSlot_ ^= 1;
         }
     }
 
-    // Rows of a finished item: normalized, to the output.
+    // Rows of a finished item of several tiles: normalized, to the output.
     __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
         int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
-            PipeBarrier<PIPE_V>();
-            Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                float(kSmallest), chunk);
-            PipeBarrier<PIPE_V>();
-            SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                kResultRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk, kPaddedValueSize,
-                kPaddedValueSize);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree);
-            PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
-                    + head * tiling_.attentionOutStrideN],
-                    result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                    work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
-                    kPaddedValueSize);
+        if (work.tiles != 1) {
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+                PipeBarrier<PIPE_V>();
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                    kPaddedValueSize, kPaddedValueSize);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                PipeBarrier<PIPE_V>();
+                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(
+                        attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
+                        + head * tiling_.attentionOutStrideN],
+                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
+                        kPaddedValueSize);
+                }
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
-            SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
 
@@ -1230,7 +1567,7 @@ private:
         int64_t tile, keyStart, slot, rowFractals, itemSlot;
     } cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, slot, rowBegin, itemSlot;
+        int64_t tile, rows, rowBegin, itemSlot, slot;
     } vectorSteps_[kRing];
     Item items_[kRing];
 
@@ -1247,16 +1584,17 @@ private:
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<int32_t> keyEndsGm_;  // ends of the keys that positions see
 
     // On-chip buffers with a single slot
-    LocalTensor<int32_t> blockNumber_, laneOffset_, selected_;
-    LocalTensor<float> laneNumber_, window_, blockScore_, blockRecords_, best_, rowMax_, rowSum_;
-    LocalTensor<float> lanes_, rowBlocks_, tileStat_, newMax_, rescale_, blockTerm_, accumulator_;
-    LocalTensor<float> partial_, resultBlocks_;
+    LocalTensor<int32_t> blockNumber_, laneOffset_, keyEndsOut_, selected_;
+    LocalTensor<float> laneNumber_, rowBlocks_, newMax_, blockTerm_, lanes_, tileStat_, window_;
+    LocalTensor<float> blockScore_, blockRecords_, best_, rowMax_, rowSum_, rescale_, rowInverse_;
+    LocalTensor<float> accumulator_, partial_, resultBlocks_;
     LocalTensor<half> attenMaskHalf_;
-    LocalTensor<uint8_t> attenMaskKeep_, blockBits_, rowHasKeys_;
+    LocalTensor<uint8_t> attenMaskKeep_, blockBits_, coreHasKeys_, rowHasKeys_;
     LocalTensor<T> prob_, result_;
 };
 

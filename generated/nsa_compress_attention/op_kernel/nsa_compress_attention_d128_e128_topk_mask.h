@@ -17,14 +17,15 @@
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIV  SelectAtOnce       tile t
- *   AIV  SelectRest         tile t
- *   AIV  WriteSelection     tile t
+ *   AIV  SelectAtOnce       tile t              items of one tile
+ *   AIV  SelectRest         tile t              last tile of an item
+ *   AIV  WriteSelection     tile t              last tile of an item
  *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
  *   AIV  StartSums          tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
  *   AIV  WriteStatistics    tile t - kPrefetch  last tile of an item
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   An item of several tiles runs them twice: first for its sums, then for the selection.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -46,8 +47,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -57,31 +60,36 @@ constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
+constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
+constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, score: one id a slot
 constexpr int32_t kTopkMaskBytesReady = 2;  // MTE2_V, topkMaskBytes: one id a slot
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
+constexpr int32_t kScoreTakenMte2V = 4;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
+constexpr int32_t kScoreFreeMte3Mte2 = 0;  // MTE3_MTE2, score: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
-constexpr int32_t kStatisticOutFree = 2;  // MTE3_V, statisticOut: one id a slot
-constexpr int32_t kResultFree = 4;  // MTE3_V, result
+constexpr int32_t kScoreFreeMte3V = 2;  // MTE3_V, score: one id a slot
+constexpr int32_t kStatisticOutFree = 4;  // MTE3_V, statisticOut: one id a slot
+constexpr int32_t kResultFree = 6;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kTopkMaskBytesFree = 2;  // V_MTE2, topkMaskBytes: one id a slot
-constexpr int32_t kPartialFree = 4;  // V_MTE2, partial
+constexpr int32_t kTopkMaskBytesFree = 0;  // V_MTE2, topkMaskBytes: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
+constexpr int32_t kScoreTakenVMte2 = 3;  // V_MTE2, score: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
-constexpr int32_t kStatisticOutReady = 2;  // V_MTE3, statisticOut: one id a slot
-constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kScoreReadyVMte3 = 2;  // V_MTE3, score: one id a slot
+constexpr int32_t kStatisticOutReady = 4;  // V_MTE3, statisticOut: one id a slot
+constexpr int32_t kResultReady = 6;  // V_MTE3, result
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kOutRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
 
 template <typename T>
 class NsaCompressAttentionKernel : attndsl::KernelBase {
@@ -109,37 +117,39 @@ public:
         Bind(softmaxSumOutGm_, softmax_sum_out);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
-        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            window_ = View<float>(ub_, kWindow);
-            prob_ = View<T>(ub_, kProb);
-            blockRecords_ = View<float>(ub_, kBlockRecords);
-            lanes_ = View<float>(ub_, kLanes);
-            result_ = View<T>(ub_, kResult);
-            blockNumber_ = View<int32_t>(ub_, kBlockNumber);
-            laneNumber_ = View<float>(ub_, kLaneNumber);
-            laneOffset_ = View<int32_t>(ub_, kLaneOffset);
-            blockScore_ = View<float>(ub_, kBlockScore);
-            best_ = View<float>(ub_, kBest);
-            selected_ = View<int32_t>(ub_, kSelected);
-            topkMaskHalf_ = View<half>(ub_, kTopkMaskHalf);
-            resultBlocks_ = View<float>(ub_, kResultBlocks);
-            partial_ = View<float>(ub_, kPartial);
-            blockTerm_ = View<float>(ub_, kBlockTerm);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            blockBits_ = View<uint8_t>(ub_, kBlockBits);
-            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeys);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            window_ = View<float>(ub_, kWindowAt);
+            prob_ = View<T>(ub_, kProbAt);
+            blockRecords_ = View<float>(ub_, kBlockRecordsAt);
+            result_ = View<T>(ub_, kResultAt);
+            blockNumber_ = View<int32_t>(ub_, kBlockNumberAt);
+            laneNumber_ = View<float>(ub_, kLaneNumberAt);
+            laneOffset_ = View<int32_t>(ub_, kLaneOffsetAt);
+            blockScore_ = View<float>(ub_, kBlockScoreAt);
+            best_ = View<float>(ub_, kBestAt);
+            blockTerm_ = View<float>(ub_, kBlockTermAt);
+            selected_ = View<int32_t>(ub_, kSelectedAt);
+            topkMaskHalf_ = View<half>(ub_, kTopkMaskHalfAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            rowInverse_ = View<float>(ub_, kRowInverseAt);
+            blockBits_ = View<uint8_t>(ub_, kBlockBitsAt);
+            coreHasKeys_ = View<uint8_t>(ub_, kCoreHasKeysAt);
+            rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeysAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -216,11 +226,13 @@ private:
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
         SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree);
         SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + 1);
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
+        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
+        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
@@ -243,7 +255,7 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot] = {tile, rows, rowBegin, itemSlot, slot};
                 if (tile == 0) {
                     StartSelection(corePositions);
                     StartRows(itemSlot, rows);
@@ -261,11 +273,11 @@ private:
                     const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
-                        StartSums(earlier.rows);
+                        StartSums(earlierWork.tiles, earlier.rows);
                     }
                     if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork.tiles, earlier.tile, earlier.slot, earlier.rowBegin,
-                            earlier.rows);
+                        UpdateTile(earlierWork, earlier.tile, earlier.slot, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
                         WriteStatistics(earlierWork, earlier.itemSlot, earlier.rowBegin,
@@ -276,11 +288,13 @@ private:
             }
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree);
         WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
+        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
@@ -347,7 +361,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -367,29 +381,29 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                         tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -427,23 +441,23 @@ private:
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         if (tile < work.tiles) {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
                         depth, tiling_.valueDim, tiling_.valueStrideU, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -451,7 +465,7 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -515,14 +529,13 @@ private:
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
             Adds(blockNumber_, blockNumber_, int32_t(32), lanesOfBit5, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            Adds(blockNumber_[64], blockNumber_, int32_t(64), 64);
-            PipeBarrier<PIPE_V>();
-            Adds(blockNumber_[128], blockNumber_, int32_t(128), 128);
-            PipeBarrier<PIPE_V>();
-            Adds(blockNumber_[256], blockNumber_, int32_t(256), 256);
+            for (int64_t numberedLanes = 64; numberedLanes < kBlockScoreLanes; numberedLanes *= 2) {
+                PipeBarrier<PIPE_V>();
+                Adds(blockNumber_[numberedLanes], blockNumber_, int32_t(numberedLanes),
+                    MinOf(numberedLanes, kBlockScoreLanes - numberedLanes));
+            }
         }
-        Duplicate(laneNumber_, float(0), kBlockScoreLanes);
+        Duplicate(laneNumber_, 0.0f, kBlockScoreLanes);
         Duplicate(laneOffset_, int32_t(0), kBlockScoreLanes);
         PipeBarrier<PIPE_V>();
         for (int64_t position = 0; position < tiling_.positionsPerStep; ++position) {
@@ -546,10 +559,10 @@ private:
     {
         if (corePositions > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(window_, float(0), kWindowLead + corePositions * kWindowRow);
+            Duplicate(window_, 0.0f, kWindowLead + corePositions * kWindowRow);
         }
         PipeBarrier<PIPE_V>();
-        Duplicate(blockScore_, float(-__builtin_inff()), 32);
+        Duplicate(blockScore_, -__builtin_inff(), 32);
         Duplicate(blockNumber_, int32_t(-1), 32);
         PipeBarrier<PIPE_V>();
         Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(), 1);
@@ -565,7 +578,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -573,16 +586,18 @@ private:
     __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
         int64_t chunk)
     {
-        auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
         PipeBarrier<PIPE_V>();
         Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
             float(kSmallest), chunk);
-        Duplicate(lanes_, float(1), kRowsPerStep * (2 * kBlockLanes));
+        Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, chunk);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+        Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
+            rowInverse_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+            chunk);
         PipeBarrier<PIPE_V>();
-        Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * (2 * kBlockLanes));
+        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
         if (heads % 2 == 0) {
@@ -634,7 +649,7 @@ private:
                 window_[position * kWindowRow + kWindowLead + kTileKeys - kWindowBefore],
                 kWindowBefore);
             PipeBarrier<PIPE_V>();
-            Duplicate(window_[position * kWindowRow + kWindowLead], float(0), kTileKeys);
+            Duplicate(window_[position * kWindowRow + kWindowLead], 0.0f, kTileKeys);
         }
     }
 
@@ -652,21 +667,20 @@ private:
                 const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
                 // score of each block: the weighted sum of its window
                 PipeBarrier<PIPE_V>();
-                Duplicate(blockScore_, float(0), kBlockScoreLanes);
+                Duplicate(blockScore_, 0.0f, kBlockScoreLanes);
                 for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
                     PipeBarrier<PIPE_V>();
                     Gather(blockTerm_, window_[position0 * kWindowRow],
                         laneOffset_.ReinterpretCast<uint32_t>(),
                         static_cast<uint32_t>((tiling_.windowStep * firstBlock
-                            + tiling_.windowLast - firstKey - term + kWindowLead) * 4),
+                            + tiling_.windowLast - firstKey - term + kWindowLead)
+                            * 4),
                         usedLanes);
                     PipeBarrier<PIPE_V>();
-                    Muls(blockTerm_, blockTerm_,
-                        float(MinOf(MinOf(term + 1, tiling_.windowTerms
-                            - term), MinOf(tiling_.windowStep, tiling_.windowCount1))),
+                    Axpy(blockScore_, blockTerm_,
+                        float(MinOf(MinOf(term + 1, tiling_.windowTerms - term),
+                            MinOf(tiling_.windowStep, tiling_.windowCount1))),
                         usedLanes);
-                    PipeBarrier<PIPE_V>();
-                    Add(blockScore_, blockScore_, blockTerm_, usedLanes);
                 }
                 // NaN counts as the lowest number
                 PipeBarrier<PIPE_V>();
@@ -678,11 +692,11 @@ private:
                 {
                     auto topkMaskBytes =
                         View<uint8_t>(ub_,
-                            kTopkMaskBytes + topkMaskBytesSlot_ * kTopkMaskBytesSlot);
+                            kTopkMaskBytesAt + topkMaskBytesSlot_ * kTopkMaskBytesSlot);
                     WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
                     LoadRows(topkMaskBytes,
-                        topkMaskGm_[(firstQuery + rowBegin / heads
-                            + position0) * tiling_.topkMaskStrideQ
+                        topkMaskGm_[(firstQuery + rowBegin / heads + position0)
+                            * tiling_.topkMaskStrideQ
                             + firstBlock],
                         stepPositions, newBlocks, tiling_.topkMaskStrideQ, tiling_.laneBlocks);
                     SetAndWaitFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
@@ -692,17 +706,19 @@ private:
                     CompareScalar(blockBits_, topkMaskHalf_, half(0), CMPMODE::EQ,
                         kBlockScoreLanes);
                     PipeBarrier<PIPE_V>();
-                    Select(blockScore_, blockBits_, blockScore_, float(__builtin_inff()),
+                    Select(blockScore_, blockBits_, blockScore_, __builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
                     topkMaskBytesSlot_ ^= 1;
                 }
                 // lanes without a block come last; records sorted in groups
-                PipeBarrier<PIPE_V>();
-                CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
-                    kBlockScoreLanes);
-                PipeBarrier<PIPE_V>();
-                Select(blockScore_, blockBits_, blockScore_, float(-__builtin_inff()),
-                    SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
+                if (tiling_.laneBlocks > newBlocks) {
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
+                        kBlockScoreLanes);
+                    PipeBarrier<PIPE_V>();
+                    Select(blockScore_, blockBits_, blockScore_, -__builtin_inff(),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
+                }
                 Adds(blockTerm_, laneNumber_, float(firstBlock), usedLanes);
                 PipeBarrier<PIPE_V>();
                 Cast(blockNumber_, blockTerm_, RoundMode::CAST_RINT, usedLanes);
@@ -710,7 +726,7 @@ private:
                 Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
                     CeilDiv(usedLanes, 32));
                 const int64_t groups = CeilDiv(newBlocks, 32);
-                for (int64_t position = 0; position < stepPositions; ++position) {
+                for (int64_t position = 0; position < stepPositions; position += 2) {
                     for (int64_t part = 0; part < groups; part += 3) {
                         PipeBarrier<PIPE_V>();
                         {
@@ -720,17 +736,51 @@ private:
                                         MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
                                     static_cast<uint16_t>(
                                         MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
+                            const uint16_t validLists = sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
                             MrgSort(blockTerm_,
                                 MrgSortSrcList<float>(best_[(position0 + position) * 32 * 2],
                                     blockRecords_[(position * tiling_.laneBlocks + part * 32) * 2],
                                     blockRecords_[(position * tiling_.laneBlocks
-                                        + MinOf(part + 1, groups - 1) * 32) * 2],
+                                        + MinOf(part + 1, groups - 1) * 32)
+                                        * 2],
                                     blockRecords_[(position * tiling_.laneBlocks
-                                        + MinOf(part + 2, groups - 1) * 32) * 2]),
-                                MrgSort4Info(sizes, false, 15, 1));
+                                        + MinOf(part + 2, groups - 1) * 32)
+                                        * 2]),
+                                MrgSort4Info(sizes, false, validLists, 1));
+                        }
+                        if (position + 1 < stepPositions) {
+                            PipeBarrier<PIPE_V>();
+                            {
+                                const uint16_t sizes[4] =
+                                    {static_cast<uint16_t>(32), static_cast<uint16_t>(32),
+                                        static_cast<uint16_t>(
+                                            MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
+                                        static_cast<uint16_t>(
+                                            MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
+                                const uint16_t validLists =
+                                    sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
+                                MrgSort(blockTerm_[256],
+                                    MrgSortSrcList<float>(
+                                        best_[(position0 + position + 1) * 32 * 2],
+                                        blockRecords_[((position + 1) * tiling_.laneBlocks
+                                            + part * 32)
+                                            * 2],
+                                        blockRecords_[((position + 1) * tiling_.laneBlocks
+                                            + MinOf(part + 1, groups - 1) * 32)
+                                            * 2],
+                                        blockRecords_[((position + 1) * tiling_.laneBlocks
+                                            + MinOf(part + 2, groups - 1) * 32)
+                                            * 2]),
+                                    MrgSort4Info(sizes, false, validLists, 1));
+                            }
                         }
                         PipeBarrier<PIPE_V>();
                         DataCopy(best_[(position0 + position) * 32 * 2], blockTerm_, 64);
+                        if (position + 1 < stepPositions) {
+                            PipeBarrier<PIPE_V>();
+                            DataCopy(best_[(position0 + position + 1) * 32 * 2], blockTerm_[256],
+                                64);
+                        }
                     }
                 }
             }
@@ -749,25 +799,25 @@ private:
         if (tile < work.tiles) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                        + r0) * kTileKeys],
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
                     chunk, keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (nsa_compress_attention.py:133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                // score * scale_value  (spec line 133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
                 // Lanes after the last key are excluded from the maximum, and below from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                            chunk, 1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        float(kLowest), chunk, kTileKeys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
@@ -793,33 +843,35 @@ private:
                 Exp(score, score, span);
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                        chunk, kTileKeys);
                 }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                     chunk);
-                Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+                Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
                 // rowSum = rowSum * rescale + row sum of the tile
                 if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                    Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
-                SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
-                    kBlockLanes, kRepeatLanes);
-                Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], rescale_[slot * kRowsPerVector + r0],
-                    chunk);
-                PipeBarrier<PIPE_V>();
-                Add(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                if (work.tiles == 1) {
+                    SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
+                        CeilDiv(chunk, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
+                } else {
+                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rescale_[slot * kRowsPerVector + r0], chunk);
+                    PipeBarrier<PIPE_V>();
+                    Add(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                }
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 Cast(prob_, score, RoundMode::CAST_RINT, span);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -829,7 +881,8 @@ private:
                 if (work.tiles == 1) {
                     AddHeads(work.heads, itemSlot, keys, r0, chunk);
                 }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
         } else {
@@ -837,25 +890,25 @@ private:
             NextWindow(corePositions);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                        + r0) * kTileKeys],
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
                     chunk, keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (nsa_compress_attention.py:133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                // score * scale_value  (spec line 133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
                 // Lanes after the last key are excluded from the maximum, and below from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                            chunk, 1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        float(kLowest), chunk, kTileKeys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -866,21 +919,20 @@ private:
                 Exp(score, score, span);
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    {
-                        uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                        Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk,
-                            1, kTileKeys / kBlockLanes);
-                    }
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                        chunk, kTileKeys);
                 }
                 // score = score / rowSum, then added to the sums of its position
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
-                Duplicate(lanes_, float(1), kRowsPerStep * (2 * kBlockLanes));
+                Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, chunk);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
+                    rowInverse_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], chunk);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                Div(rowBlocks_, lanes_, rowBlocks_, kRowsPerStep * (2 * kBlockLanes));
                 PipeBarrier<PIPE_V>();
                 MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
                 if (work.heads % 2 == 0) {
@@ -923,7 +975,8 @@ private:
                         window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
                         score[row * kTileKeys], keys);
                 }
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
             const int64_t firstBlock =
@@ -933,9 +986,8 @@ private:
             const int64_t endBlock =
                 MinOf(totalBlocks,
                     itemTile + 1 == work.tiles
-                        ? MaxOf(MinOf(firstBlock
-                            + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
-                                tiling_.windowStep)),
+                        ? MaxOf(MinOf(firstBlock + tiling_.tileBlocks,
+                            CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
                             CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                                 tiling_.windowStep))
                         : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
@@ -943,6 +995,8 @@ private:
             TakeBlocks(work.firstQuery, work.heads, firstKey, rowBegin, corePositions, firstBlock,
                 endBlock);
         }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
@@ -962,9 +1016,8 @@ private:
             const int64_t endBlock =
                 MinOf(totalBlocks,
                     itemTile + 1 == work.tiles
-                        ? MaxOf(MinOf(firstBlock
-                            + tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys,
-                                tiling_.windowStep)),
+                        ? MaxOf(MinOf(firstBlock + tiling_.tileBlocks,
+                            CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
                             CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                                 tiling_.windowStep))
                         : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
@@ -985,7 +1038,8 @@ private:
                         ? CeilDiv(MaxOf(0, work.tiles * kTileKeys - kTileKeys - tiling_.windowLast),
                             tiling_.windowStep)
                         : 0)
-                        + tiling_.tileBlocks, CeilDiv(work.tiles * kTileKeys, tiling_.windowStep)),
+                        + tiling_.tileBlocks,
+                        CeilDiv(work.tiles * kTileKeys, tiling_.windowStep)),
                         CeilDiv(MaxOf(0, work.tiles * kTileKeys - tiling_.windowLast),
                             tiling_.windowStep))
                     : 0;
@@ -1025,7 +1079,8 @@ private:
                 CeilDiv(stepPositions * 32, 32));
             SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady);
             StoreRows(topkIndicesOutGm_[(work.firstToken + work.firstQuery
-                + rowBegin / work.heads + position0) * tiling_.topkIndicesOutStrideS
+                + rowBegin / work.heads + position0)
+                * tiling_.topkIndicesOutStrideS
                 + work.kvHead * tiling_.topkIndicesOutStrideK],
                 selected_, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS,
                 32);
@@ -1034,38 +1089,174 @@ private:
     }
 
     // Initializes the weighted sums of the rows.
-    __aicore__ inline void StartSums(int64_t rows)
+    __aicore__ inline void StartSums(int64_t tiles, int64_t rows)
     {
-        if (rows > 0) {
+        if (rows > 0 && tiles != 1) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
         }
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t tiles, int64_t tile, int64_t slot, int64_t rowBegin,
-        int64_t rows)
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum. An item's only
+    // tile has the whole sum.
+    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < tiles) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                LoadRow(partial_,
-                    outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                    chunk * kPaddedValueSize);
-                SetFlag<HardEvent::MTE2_V>(kPartialReady);
-                // accumulator = accumulator * rescale + partial
-                SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
-                    kResultRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
-                    kPaddedValueSize, kPaddedValueSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialReady);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
-                    partial_, chunk * kPaddedValueSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        if (tile < work.tiles) {
+            if (work.tiles == 1) {
+                if (rows > 0) {
+                    // rows are stored by runs: the positions of a single head, or the heads of each
+                    const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+                    {
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        PipeBarrier<PIPE_V>();
+                        SpreadOverBlocks<1>(score, rowMax_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        // -inf in rows without a key
+                        SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        PipeBarrier<PIPE_V>();
+                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
+                            kRowsPerVector * kBlockLanes);
+                        PipeBarrier<PIPE_V>();
+                        Select(score, coreHasKeys_, score, -__builtin_inff(),
+                            SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
+                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
+                        for (int64_t run = rowBegin / runLength;
+                             run < CeilDiv(rowBegin + rows, runLength);
+                             ++run) {
+                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
+                            const int64_t runRows =
+                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
+                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
+                            const int64_t queryIndex =
+                                work.firstQuery + (rowBegin + row) / work.heads;
+                            StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
+                                * tiling_.softmaxMaxOutStrideS
+                                + head * tiling_.softmaxMaxOutStrideN],
+                                score[row * kBlockLanes], runRows, kBlockLanes,
+                                work.heads == 1
+                                    ? tiling_.softmaxMaxOutStrideS
+                                    : tiling_.softmaxMaxOutStrideN,
+                                kBlockLanes);
+                        }
+                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        scoreSlot_ ^= 1;
+                    }
+                    {
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        SpreadOverBlocks<1>(score, rowSum_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        // 0.0 in rows without a key
+                        SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        PipeBarrier<PIPE_V>();
+                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
+                            kRowsPerVector * kBlockLanes);
+                        PipeBarrier<PIPE_V>();
+                        Select(score, coreHasKeys_, score, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
+                            kRowsPerVector * kBlockLanes);
+                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
+                        for (int64_t run = rowBegin / runLength;
+                             run < CeilDiv(rowBegin + rows, runLength);
+                             ++run) {
+                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
+                            const int64_t runRows =
+                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
+                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
+                            const int64_t queryIndex =
+                                work.firstQuery + (rowBegin + row) / work.heads;
+                            StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
+                                * tiling_.softmaxSumOutStrideS
+                                + head * tiling_.softmaxSumOutStrideN],
+                                score[row * kBlockLanes], runRows, kBlockLanes,
+                                work.heads == 1
+                                    ? tiling_.softmaxSumOutStrideS
+                                    : tiling_.softmaxSumOutStrideN,
+                                kBlockLanes);
+                        }
+                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        scoreSlot_ ^= 1;
+                    }
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                    SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                    LoadRow(score,
+                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
+                        rows * kPaddedValueSize);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                    // result = weighted sums / rowSum, which the selection has inverted
+                    SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
+                        kRowsPerVector);
+                    WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                    PipeBarrier<PIPE_V>();
+                    Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                    for (int64_t run = rowBegin / runLength;
+                         run < CeilDiv(rowBegin + rows, runLength);
+                         ++run) {
+                        const int64_t row = MaxOf(0, run * runLength - rowBegin);
+                        const int64_t runRows = MinOf(rows, (run + 1) * runLength - rowBegin) - row;
+                        const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
+                        const int64_t queryIndex = work.firstQuery + (rowBegin + row) / work.heads;
+                        StoreRows(attentionOutGm_[(work.firstToken + queryIndex)
+                            * tiling_.attentionOutStrideS
+                            + head * tiling_.attentionOutStrideN],
+                            prob_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                            work.heads == 1
+                                ? tiling_.attentionOutStrideS
+                                : tiling_.attentionOutStrideN,
+                            kPaddedValueSize);
+                    }
+                    SetFlag<HardEvent::MTE3_V>(kProbFree);
+                    WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                    scoreSlot_ ^= 1;
+                }
+            } else {
+                for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                    const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+                    LoadRow(partial_,
+                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                        chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::MTE2_V>(kPartialReady);
+                    // accumulator = accumulator * rescale + partial
+                    SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
+                        kResultRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                        kPaddedValueSize, kPaddedValueSize);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
+                        partial_, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                }
             }
         }
     }
@@ -1074,25 +1265,62 @@ private:
     __aicore__ inline void WriteStatistics(const Item &work, int64_t itemSlot, int64_t rowBegin,
         int64_t rows)
     {
-        // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            {
+        if (work.tiles != 1) {
+            // rows are stored by runs: the positions of a single head, or the heads of each
+            const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                {
+                    auto statisticOut =
+                        View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+                    PipeBarrier<PIPE_V>();
+                    SpreadOverBlocks<1>(statisticOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                        kResultRowsPerStep);
+                    // -inf in rows without a key
+                    SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                        kResultRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
+                        kResultRowsPerStep * kBlockLanes);
+                    PipeBarrier<PIPE_V>();
+                    Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
+                    for (int64_t run = (rowBegin + r0) / runLength;
+                         run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                         ++run) {
+                        const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                        const int64_t runRows =
+                            MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                        const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                        const int64_t queryIndex =
+                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                        StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
+                            * tiling_.softmaxMaxOutStrideS
+                            + head * tiling_.softmaxMaxOutStrideN],
+                            statisticOut[row * kBlockLanes], runRows, kBlockLanes,
+                            work.heads == 1
+                                ? tiling_.softmaxMaxOutStrideS
+                                : tiling_.softmaxMaxOutStrideN,
+                            kBlockLanes);
+                    }
+                    SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
+                    statisticOutSlot_ ^= 1;
+                }
                 auto statisticOut =
-                    View<float>(ub_, kStatisticOut + statisticOutSlot_ * kStatisticOutSlot);
+                    View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-                PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(statisticOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                // -inf in rows without a key
+                // 0.0 in rows without a key
                 SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
                     kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
-                Select(statisticOut, rowHasKeys_, statisticOut, float(-__builtin_inff()),
+                Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
@@ -1103,90 +1331,62 @@ private:
                         MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(softmaxMaxOutGm_[(work.firstToken
-                        + queryIndex) * tiling_.softmaxMaxOutStrideS
-                        + head * tiling_.softmaxMaxOutStrideN],
+                    StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
+                        * tiling_.softmaxSumOutStrideS
+                        + head * tiling_.softmaxSumOutStrideN],
                         statisticOut[row * kBlockLanes], runRows, kBlockLanes,
                         work.heads == 1
-                            ? tiling_.softmaxMaxOutStrideS
-                            : tiling_.softmaxMaxOutStrideN,
+                            ? tiling_.softmaxSumOutStrideS
+                            : tiling_.softmaxSumOutStrideN,
                         kBlockLanes);
                 }
                 SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                 statisticOutSlot_ ^= 1;
             }
-            auto statisticOut =
-                View<float>(ub_, kStatisticOut + statisticOutSlot_ * kStatisticOutSlot);
-            WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-            SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
-                kResultRowsPerStep);
-            // 0.0 in rows without a key
-            SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                kResultRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                kResultRowsPerStep * kBlockLanes);
-            PipeBarrier<PIPE_V>();
-            Select(statisticOut, rowHasKeys_, statisticOut, float(0.0f),
-                SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    softmaxSumOutGm_[(work.firstToken + queryIndex) * tiling_.softmaxSumOutStrideS
-                    + head * tiling_.softmaxSumOutStrideN],
-                    statisticOut[row * kBlockLanes], runRows, kBlockLanes,
-                    work.heads == 1 ? tiling_.softmaxSumOutStrideS : tiling_.softmaxSumOutStrideN,
-                    kBlockLanes);
-            }
-            SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-            statisticOutSlot_ ^= 1;
         }
     }
 
-    // Rows of a finished item: normalized, to the output.
+    // Rows of a finished item of several tiles: normalized, to the output.
     __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
         int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
-            PipeBarrier<PIPE_V>();
-            Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                float(kSmallest), chunk);
-            PipeBarrier<PIPE_V>();
-            SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                kResultRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk, kPaddedValueSize,
-                kPaddedValueSize);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree);
-            PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                chunk * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + chunk, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows = MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(
-                    attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
-                    + head * tiling_.attentionOutStrideN],
-                    result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                    work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
-                    kPaddedValueSize);
+        if (work.tiles != 1) {
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+                PipeBarrier<PIPE_V>();
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                    kPaddedValueSize, kPaddedValueSize);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                PipeBarrier<PIPE_V>();
+                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(
+                        attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
+                        + head * tiling_.attentionOutStrideN],
+                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
+                        kPaddedValueSize);
+                }
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
-            SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }
 
@@ -1203,7 +1403,7 @@ private:
         int64_t tile, keyStart, slot, rowFractals, itemSlot;
     } cubeSteps_[kRing];
     struct VectorStep {
-        int64_t tile, rows, slot, rowBegin, itemSlot;
+        int64_t tile, rows, rowBegin, itemSlot, slot;
     } vectorSteps_[kRing];
     Item items_[kRing];
 
@@ -1220,16 +1420,16 @@ private:
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
     LocalTensor<int32_t> blockNumber_, laneOffset_, selected_;
     LocalTensor<float> laneNumber_, window_, blockScore_, blockRecords_, best_, rowMax_, rowSum_;
-    LocalTensor<float> lanes_, rowBlocks_, tileStat_, newMax_, rescale_, blockTerm_, accumulator_;
-    LocalTensor<float> partial_, resultBlocks_;
+    LocalTensor<float> lanes_, rowBlocks_, tileStat_, newMax_, rescale_, rowInverse_, blockTerm_;
+    LocalTensor<float> accumulator_, partial_, resultBlocks_;
     LocalTensor<T> prob_, result_;
-    LocalTensor<uint8_t> blockBits_, rowHasKeys_;
+    LocalTensor<uint8_t> blockBits_, coreHasKeys_, rowHasKeys_;
     LocalTensor<half> topkMaskHalf_;
 };
 

@@ -21,9 +21,9 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 // selection needs probabilities under all keys (nsa_compress_attention.py:145)), cores auto.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results
 constexpr int64_t kResultRowsPerStep = 16;
-constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
@@ -56,7 +56,12 @@ static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vect
 static_assert(kMaxRows / 2 % kResultRowsPerStep == 0,
     "result_rows divides the rows of a vector core");
 static_assert(kRowsPerStep % 16 == 0, "a vector step has whole trees of heads");
+static_assert(kRowsPerVector >= 64, "a vector core has all heads of a position");
 static_assert(kTileKeys >= 256, "tiles of positions begin at rows of banks where they are long");
+static_assert(kBlockScoreLanes >= 512,
+    "the lists of positions that are merged at once have places");
+static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
+    "the place of scores holds a core's weighted sums");
 static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
@@ -64,7 +69,7 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
@@ -73,7 +78,6 @@ constexpr uint32_t
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kBlockRecordsSlot = kBlockScoreLanes * 2 * 4,  // blocks of a tile, sorted in groups
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
@@ -82,6 +86,7 @@ constexpr uint32_t
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
     // best blocks of each position, sorted records
     kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * 32 * 2 * 4,
+    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
     kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
     kTopkMaskBytesSlot = kBlockScoreLanes,  // 2 slots: topk_mask of the new blocks
     kTopkMaskHalfSlot = kBlockScoreLanes * 2,  // topk_mask in fp16, to compare
@@ -92,7 +97,7 @@ constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
-    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
@@ -101,30 +106,39 @@ constexpr uint32_t
     // running maximum including the tile
     kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kRowInverseSlot = kRing * kRowsPerVector * 4,  // 1 / rowSum of each row, of items in flight
     kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
+    // one bit a lane: 1 where a row has seen a key
+    kCoreHasKeysSlot =
+        kRowsPerVector * kBlockLanes / 8 > 32 ? kRowsPerVector * kBlockLanes / 8 : 32,
     // one bit a lane: 1 where a row has seen a key
     kRowHasKeysSlot =
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
-constexpr uint32_t kAccumulator = 0, kWindow = kAccumulator + kAccumulatorSlot,
-    kProb = kWindow + kWindowSlot, kBlockRecords = (kProb + kProbSlot + 255) / 256 * 256,
-    kLanes = kBlockRecords + kBlockRecordsSlot, kResult = kLanes + kLanesSlot,
-    kBlockNumber = (kResult + kResultSlot + 127) / 128 * 128,
-    kLaneNumber = kBlockNumber + kBlockNumberSlot, kLaneOffset = kLaneNumber + kLaneNumberSlot,
-    kBlockScore = (kLaneOffset + kLaneOffsetSlot + 127) / 128 * 128,
-    kBest = kBlockScore + kBlockScoreSlot, kSelected = kBest + kBestSlot,
-    kTopkMaskBytes = kSelected + kSelectedSlot,
-    kTopkMaskHalf = kTopkMaskBytes + 2 * kTopkMaskBytesSlot,
-    kResultBlocks = kTopkMaskHalf + kTopkMaskHalfSlot,
-    kStatisticOut = kResultBlocks + kResultBlocksSlot,
-    kScore = kStatisticOut + 2 * kStatisticOutSlot + kHalfBankRow,
-    kPartial = kScore + 2 * kScoreSlot, kBlockTerm = kPartial + kPartialSlot,
-    kRowBlocks = kBlockTerm + kBlockTermSlot, kRowMax = kRowBlocks + kRowBlocksSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kBlockBits = kRescale + kRescaleSlot, kRowHasKeys = kBlockBits + kBlockBitsSlot,
-    kUbEnd = kRowHasKeys + kRowHasKeysSlot, kUbBytes = 188416;
+constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
+    kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
+    kResultAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kBlockNumberAt = (kResultAt + kResultSlot + 127) / 128 * 128,
+    kLaneNumberAt = kBlockNumberAt + kBlockNumberSlot,
+    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
+    kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlot + 127) / 128 * 128,
+    kBestAt = kBlockScoreAt + kBlockScoreSlot, kBlockTermAt = kBestAt + kBestSlot,
+    kSelectedAt = kBlockTermAt + kBlockTermSlot, kTopkMaskBytesAt = kSelectedAt + kSelectedSlot,
+    kTopkMaskHalfAt = kTopkMaskBytesAt + 2 * kTopkMaskBytesSlot,
+    kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlot,
+    kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
+    kScoreAt = kStatisticOutAt + 2 * kStatisticOutSlot + kHalfBankRow,
+    kPartialAt = kScoreAt + 2 * kScoreSlot, kLanesAt = kPartialAt + kPartialSlot,
+    kRowBlocksAt = kLanesAt + kLanesSlot, kRowMaxAt = kRowBlocksAt + kRowBlocksSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kTileStatAt = kRowSumAt + kRowSumSlot,
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kRescaleAt = kNewMaxAt + kNewMaxSlot,
+    kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
+    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
+    kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot,
+    kUbBytes = 184 * 1024;
+// The top 8 KiB of UB are scratch of Select.
 static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
+static_assert(kCoreHasKeysSlot % 32 == 0, "slots of UB are aligned");
 static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
@@ -132,26 +146,27 @@ constexpr uint32_t
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
+    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
+    kL1End = kValueL1At + 2 * kValueL1Slot, kL1Bytes = 512 * 1024 - 256;
 static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot, kL0aBytes = 64 * 1024;
 static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot, kL0bBytes = 64 * 1024;
 static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot,
+    kL0cBytes = 128 * 1024;
 static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace nsa_compress_attention_d128_e128_topk_mask

@@ -28,7 +28,7 @@ struct NsaCompressAttentionTiling {
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a task and a split
     int64_t blocks;  // blocks that are launched
-    float scaleValue;  // scale_value
+    float scaleValue;
     int64_t softmaxMaxOutStrideS;  // elements between neighbours of softmax_max_out along S
     int64_t softmaxMaxOutStrideN;  // elements between neighbours of softmax_max_out along N
     int64_t softmaxSumOutStrideS;  // elements between neighbours of softmax_sum_out along S
@@ -58,14 +58,16 @@ struct NsaCompressAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
+    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingPart;  // bytes of one block's outRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
     int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
-    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t topkMaskStrideQ;  // elements between neighbours of topk_mask along Q
     int64_t attenMaskStrideQ;  // elements between neighbours of atten_mask along Q
+    int64_t keyCapacityScalar;  // keys of a row, at most
+    int64_t keyEndsOffset;  // bytes from the workspace to the ends of the keys that positions see
 };
 
 #endif  // ATTNDSL_NSA_COMPRESS_ATTENTION_TILING_H

@@ -527,9 +527,10 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // kvSeqLen: must count own and shared keys
     if (call.kvSeqLen.Readable() && call.kvShareMap.Readable() && call.kvShareLen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.kvSeqLen.GetValue(b) >= (call.kvShareMap.GetValue(b) >= 0
-                ? call.kvShareLen.GetValue(call.kvShareMap.GetValue(b))
-                : int64_t(0)))) {
+            if (!(call.kvSeqLen.GetValue(b)
+                >= (call.kvShareMap.GetValue(b) >= 0
+                    ? call.kvShareLen.GetValue(call.kvShareMap.GetValue(b))
+                    : int64_t(0)))) {
                 Values values;
                 values.AddElement("kvSeqLen", call.kvSeqLen, b);
                 values.AddElement("kvShareMap", call.kvShareMap, b);
@@ -548,10 +549,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // kvSeqLen: the keys that are not shared must fit in key
     if (call.kvSeqLen.Readable() && call.kvShareMap.Readable() && call.kvShareLen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
-            if (!(call.kvSeqLen.GetValue(b) <= (call.kvShareMap.GetValue(b) >= 0
-                ? call.kvShareLen.GetValue(call.kvShareMap.GetValue(b))
-                : int64_t(0))
-                + sizes.S1)) {
+            if (!(call.kvSeqLen.GetValue(b)
+                <= (call.kvShareMap.GetValue(b) >= 0
+                    ? call.kvShareLen.GetValue(call.kvShareMap.GetValue(b))
+                    : int64_t(0))
+                    + sizes.S1)) {
                 Values values;
                 values.AddElement("kvSeqLen", call.kvSeqLen, b);
                 values.AddElement("kvShareMap", call.kvShareMap, b);

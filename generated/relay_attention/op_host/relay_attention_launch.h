@@ -63,7 +63,18 @@ inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
     if (!status.Ok()) {
         return status;
     }
+    if (cores <= 0) {
+        return Fail("TargetLimitError",
+            std::string(kOperator) + ": the device has " + std::to_string(cores) +
+            " cube cores; a launch needs at least 1");
+    }
     plan = PlanLaunch(Describe(call, sizes, cores), IsEmpty(call, sizes));
+    if (plan.rowsBeyondLimit > 0) {
+        return Fail("TargetLimitError", std::string(kOperator) + ": a task would have " +
+            std::to_string(plan.rowsBeyondLimit)
+                + " query rows, more than kMaxRows of the kernel's schedule header; "
+            "use the header as it was generated");
+    }
     if (plan.key == 0) {
         return Fail("NotGenerated",
             std::string(kOperator) + ": no kernel of this project takes the call; generate one: "

@@ -42,12 +42,14 @@ struct Problem {
     float qkScale = 0;  // parameter qkScale
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
-// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
+// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
+// blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
+    int64_t rowsBeyondLimit = 0;
     RelayAttentionTiling tiling{};
 };
 
@@ -88,8 +90,8 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), keyTilesKey));
     // score tiles of the busiest core, an item a core
     const int64_t tilesOfCoreKey =
-        CeilDiv(tiling.tasksKey * splitsForAllKey, problem.cores) * CeilDiv(keyTilesKey,
-            splitsForAllKey);
+        CeilDiv(tiling.tasksKey * splitsForAllKey, problem.cores)
+            * CeilDiv(keyTilesKey, splitsForAllKey);
     // splits of a task if a core has 2 items
     const int64_t twoSplitsKey = MaxOf(1, 2 * problem.cores / MaxOf(tiling.tasksKey, 1));
     // score tiles of the busiest core with them
@@ -103,8 +105,8 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t threeSplitsKey = MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKey, 1));
     // score tiles of the busiest core with them
     const int64_t threeTilesOfCoreKey =
-        CeilDiv(tiling.tasksKey * threeSplitsKey, problem.cores) * CeilDiv(keyTilesKey,
-            threeSplitsKey);
+        CeilDiv(tiling.tasksKey * threeSplitsKey, problem.cores)
+            * CeilDiv(keyTilesKey, threeSplitsKey);
     // whether they even out the cores
     const bool threeAreWorthKey =
         threeSplitsKey <= keyTilesKey
@@ -136,8 +138,8 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t membersOfLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     // score tiles of all such tasks, a row of heads each
     const int64_t tilesOfLargeTasks =
-        problem.BS * problem.N * CeilDiv(problem.B, membersOfLargeTask) * CeilDiv(problem.S2,
-            kernel.tileKeys);
+        problem.BS * problem.N * CeilDiv(problem.B, membersOfLargeTask)
+            * CeilDiv(problem.S2, kernel.tileKeys);
     tiling.membersPerTask =
         tilesOfLargeTasks < 2 * kernel.ring * problem.cores
             ? MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1))
@@ -152,31 +154,31 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare));
     // score tiles of the busiest core, an item a core
     const int64_t tilesOfCoreKeyShare =
-        CeilDiv(tiling.tasksKeyShare * splitsForAllKeyShare,
-            problem.cores) * CeilDiv(keyTilesKeyShare, splitsForAllKeyShare);
+        CeilDiv(tiling.tasksKeyShare * splitsForAllKeyShare, problem.cores)
+            * CeilDiv(keyTilesKeyShare, splitsForAllKeyShare);
     // splits of a task if a core has 2 items
     const int64_t twoSplitsKeyShare = MaxOf(1, 2 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
     // score tiles of the busiest core with them
     const int64_t twoTilesOfCoreKeyShare =
-        CeilDiv(tiling.tasksKeyShare * twoSplitsKeyShare, problem.cores) * CeilDiv(keyTilesKeyShare,
-            twoSplitsKeyShare);
+        CeilDiv(tiling.tasksKeyShare * twoSplitsKeyShare, problem.cores)
+            * CeilDiv(keyTilesKeyShare, twoSplitsKeyShare);
     // whether they even out the cores
     const bool twoAreWorthKeyShare =
         twoSplitsKeyShare <= keyTilesKeyShare
-            && twoTilesOfCoreKeyShare * kWorthwhilePart <= tilesOfCoreKeyShare * (kWorthwhilePart
-                - 1);
+            && twoTilesOfCoreKeyShare * kWorthwhilePart
+                <= tilesOfCoreKeyShare * (kWorthwhilePart - 1);
     // splits of a task if a core has 3 items
     const int64_t threeSplitsKeyShare =
         MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
     // score tiles of the busiest core with them
     const int64_t threeTilesOfCoreKeyShare =
-        CeilDiv(tiling.tasksKeyShare * threeSplitsKeyShare,
-            problem.cores) * CeilDiv(keyTilesKeyShare, threeSplitsKeyShare);
+        CeilDiv(tiling.tasksKeyShare * threeSplitsKeyShare, problem.cores)
+            * CeilDiv(keyTilesKeyShare, threeSplitsKeyShare);
     // whether they even out the cores
     const bool threeAreWorthKeyShare =
         threeSplitsKeyShare <= keyTilesKeyShare
-            && threeTilesOfCoreKeyShare * kWorthwhilePart <= tilesOfCoreKeyShare * (kWorthwhilePart
-                - 1);
+            && threeTilesOfCoreKeyShare * kWorthwhilePart
+                <= tilesOfCoreKeyShare * (kWorthwhilePart - 1);
     // tasks of the busiest core
     const int64_t tasksOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare, problem.cores);
     // items of the busiest core if each task has 3 splits

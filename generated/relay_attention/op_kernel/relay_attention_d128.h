@@ -50,8 +50,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
@@ -83,8 +85,8 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kMaxOutReady = 1;  // V_MTE3, maxOut, sumOut, partial: one id a slot
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingKeyReady = 0;
 constexpr uint16_t kProbRingKeyReady = 1;
 constexpr uint16_t kOutRingKeyReady = 2;
@@ -140,20 +142,20 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            prob_ = View<T>(ub_, kProb);
-            lanes_ = View<float>(ub_, kLanes);
-            resultBlocks_ = View<float>(ub_, kResultBlocks);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
-            rescale_ = View<float>(ub_, kRescale);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -507,7 +509,7 @@ private:
     __aicore__ inline void LoadQueryKey(int64_t batch, int64_t firstHead, int64_t heads,
         int64_t rowFractals, int64_t tiles)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0) {
             LoadNz(queryL1,
                 queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
@@ -520,7 +522,7 @@ private:
         int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t keyEntry,
         int64_t tile, int64_t slot)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         operands.keyGm.SetGlobalBuffer(
@@ -528,14 +530,14 @@ private:
         const int64_t keyTile = kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
             LoadNzOfAnyPitch(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT], cols,
                 tiling_.headDim, operands.keyStrideT, RoundUp(cols, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
             {
-                auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                 WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -543,14 +545,14 @@ private:
                 for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
                     const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
                         CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto productL0 =
-                            View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                         WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -587,7 +589,7 @@ private:
         const int64_t valueTile = kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
         CrossCoreWaitFlag(operands.probRingReady);
         {
-            auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+            auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
             LoadNzOfAnyPitch(valueL1, operands.valueGm[valueTile], keys, tiling_.headDim,
@@ -595,11 +597,11 @@ private:
             for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
                 const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
                 const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
                     const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
-                    auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+                    auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
                     WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                     LoadNz(probL1,
                         operands.probRingGm[(slot * operands.rowsPerTask + band) * kTileKeys + k1],
@@ -609,14 +611,14 @@ private:
                         const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0,
                             probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
                             bandFractals, depthFractals, bandFractals);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0,
                                 valueL1[(k1 + k0) / kFractal * (kFractal * kFractal)],
@@ -656,7 +658,7 @@ private:
     __aicore__ inline void LoadQueryKeyShare(int64_t firstHead, int64_t heads, int64_t rowFractals,
         int64_t tiles, int64_t memberPlace, int64_t members)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0) {
             for (int64_t member = 0; member < members; ++member) {
                 const int64_t rowBatch = memberRows_[memberPlace + member];
@@ -674,7 +676,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -688,24 +690,21 @@ private:
         CrossCoreWaitFlag(operands.scoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (relay_attention.py:92)
+            // score * qkScale  (spec line 92)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
@@ -729,17 +728,14 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+            Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
@@ -764,6 +760,8 @@ private:
         }
         // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingKeyReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingKeyReadyMTE2Taken);
         }
@@ -775,7 +773,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedHeadSize);
         }
     }
 
@@ -786,7 +784,7 @@ private:
         CrossCoreWaitFlag(operands.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -819,11 +817,11 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             const int64_t head = firstHead + rowBegin + r0;
-            auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
-            auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
             {
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
@@ -833,8 +831,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
-                    chunk * kPaddedHeadSize);
+                Adds(partial, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
@@ -863,11 +860,11 @@ private:
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
-            auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
-            auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
             {
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
@@ -878,8 +875,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                Adds(partial, accumulator_[r0 * kPaddedHeadSize], float(0),
-                    chunk * kPaddedHeadSize);
+                Adds(partial, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / heads;
@@ -925,14 +921,14 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 LoadRow(partMax, partialMaxKeyGm_[partialRow * kBlockLanes], statisticLanes);
                 LoadRow(partSum, partialSumKeyGm_[partialRow * kBlockLanes], statisticLanes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -951,7 +947,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax, partMax, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum, partSum, partMax, statisticLanes);
@@ -969,9 +965,9 @@ private:
             if (kvShareMapGm_.GetValue(token) >= 0) {
                 for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
                     const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                    auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                    auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                    auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                     LoadRow(partMax, partialMaxKeyShareGm_[partialRow * kBlockLanes],
                         statisticLanes);
                     LoadRow(partSum, partialSumKeyShareGm_[partialRow * kBlockLanes],
@@ -992,7 +988,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Exp(mergedRescale_, mergedRescale_, statisticLanes);
                     Exp(partMax, partMax, statisticLanes);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                     Mul(partSum, partSum, partMax, statisticLanes);
@@ -1013,7 +1009,7 @@ private:
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);

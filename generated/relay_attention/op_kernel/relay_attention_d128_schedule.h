@@ -54,7 +54,7 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
@@ -87,18 +87,20 @@ constexpr uint32_t
     kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
     kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
-constexpr uint32_t kAccumulator = 0, kScore = kAccumulator + kAccumulatorSlot,
-    kResult = kScore + 2 * kScoreSlot, kProb = kResult + 2 * kResultSlot,
-    kLanes = kProb + kProbSlot, kResultBlocks = kLanes + kLanesSlot,
-    kMaxOut = kResultBlocks + kResultBlocksSlot, kSumOut = kMaxOut + 2 * kMaxOutSlot,
-    kRowMax = kSumOut + 2 * kSumOutSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kRowBlocks = kRowSum + kRowSumSlot, kMergedMax = kRowBlocks + kRowBlocksSlot,
-    kMergedSum = kMergedMax + kMergedMaxSlot, kNewMaxBlocks = kMergedSum + kMergedSumSlot,
-    kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + kHalfBankRow,
-    kPartMax = kPartial + 2 * kPartialSlot, kPartSum = kPartMax + 2 * kPartMaxSlot,
-    kRescale = kPartSum + 2 * kPartSumSlot, kTileStat = kRescale + kRescaleSlot,
-    kNewMax = kTileStat + kTileStatSlot, kUbEnd = kNewMax + kNewMaxSlot, kUbBytes = 188416;
+constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlot,
+    kResultAt = kScoreAt + 2 * kScoreSlot, kProbAt = kResultAt + 2 * kResultSlot,
+    kLanesAt = kProbAt + kProbSlot, kResultBlocksAt = kLanesAt + kLanesSlot,
+    kMaxOutAt = kResultBlocksAt + kResultBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
+    kRowMaxAt = kSumOutAt + 2 * kSumOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMergedMaxAt = kRowBlocksAt + kRowBlocksSlot,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
+    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
+    kPartialAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
+    kPartMaxAt = kPartialAt + 2 * kPartialSlot, kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot,
+    kRescaleAt = kPartSumAt + 2 * kPartSumSlot, kTileStatAt = kRescaleAt + kRescaleSlot,
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kUbEnd = kNewMaxAt + kNewMaxSlot,
+    kUbBytes = 184 * 1024;
+// The top 8 KiB of UB are scratch of Select.
 static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
@@ -106,24 +108,25 @@ constexpr uint32_t
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kValueL1Slot = kTileKeys * kPaddedHeadSize * 2,  // 2 slots: values of a key tile, Nz
     kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
-    kValueL1 = kKeyL1 + 2 * kKeyL1Slot, kProbL1 = kValueL1 + 2 * kValueL1Slot,
-    kL1End = kProbL1 + 2 * kProbL1Slot, kL1Bytes = 524032;
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
+    kValueL1At = kKeyL1At + 2 * kKeyL1Slot, kProbL1At = kValueL1At + 2 * kValueL1Slot,
+    kL1End = kProbL1At + 2 * kProbL1Slot, kL1Bytes = 512 * 1024 - 256;
 static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot, kL0aBytes = 64 * 1024;
 static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot, kL0bBytes = 64 * 1024;
 static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kRowsPerBand * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot,
+    kL0cBytes = 128 * 1024;
 static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace relay_attention_d128

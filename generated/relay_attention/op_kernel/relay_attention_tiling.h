@@ -30,7 +30,7 @@ struct RelayAttentionTiling {
     int64_t splitsKeyShare;  // parts the keys of a row are split into
     int64_t itemsKeyShare;  // units of work: a task and a split
     int64_t blocks;  // blocks that are launched
-    float qkScale;  // qkScale
+    float qkScale;
     int64_t queryHeads;  // query heads
     int64_t headDim;  // true head size
     int64_t keyStrideT;  // elements between neighbours of key along T

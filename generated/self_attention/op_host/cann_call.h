@@ -178,7 +178,7 @@ inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size
     }
 }
 
-// Writes a message as CANN's operators do: its level, the node and its type, then the message.
+// Writes a message to stderr: its level, the node and its type, then the message.
 template <typename Context>
 void Log(const Context *context, const char *level, const std::string &message)
 {

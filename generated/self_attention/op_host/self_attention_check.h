@@ -716,13 +716,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             batch_, maxSeqLen_, {&layerNum_}, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{1}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
@@ -735,13 +735,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.Match(Shaped{"cacheK"}, call.cacheK, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{batch_}, {maxSeqLen_}, {kvHeads_, headSize_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD",
                     {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSize_}},
@@ -756,13 +756,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             batch_, maxSeqLen_, {&layerNum_}, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{1}, {1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{1}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD", {{1}, {1}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
                 {{"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
@@ -775,13 +775,13 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
         const Status status = solver.Match(Shaped{"cacheV"}, call.cacheV, {
                 {call.inputLayout == 0 && !call.batchRunStatusEnable, "layers",
                     {{layerNum_}, {batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 0 && call.batchRunStatusEnable, "layer",
                     {{batch_}, {maxSeqLen_}, {kvHeads_, headSizeV_}},
-                {{"batchRunStatusEnable", "batchRunStatusEnable is "
-                    + Text(call.batchRunStatusEnable)},
+                {{"batchRunStatusEnable",
+                    "batchRunStatusEnable is " + Text(call.batchRunStatusEnable)},
                  {"inputLayout", "inputLayout is " + Text(call.inputLayout)}}},
                 {call.inputLayout == 1, "BNSD",
                     {{layerNum_}, {batch_}, {kvHeads_}, {maxSeqLen_}, {headSizeV_}},
@@ -1166,9 +1166,10 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && sizes.cacheK_rows.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
             if ((call.batchStatus.given ? call.batchStatus.GetValue(b) : int64_t(1)) != 0
-                && !((call.cacheType == 1
-                    ? MinOf<int64_t, int64_t>(call.tokenOffset.GetValue(b), call.windowSize)
-                    : call.tokenOffset.GetValue(b)) <= sizes.cacheK_rows.GetValue(b))) {
+                && !((call.cacheType == 1 ? MinOf<int64_t,
+                    int64_t>(call.tokenOffset.GetValue(b), call.windowSize)
+                        : call.tokenOffset.GetValue(b))
+                    <= sizes.cacheK_rows.GetValue(b))) {
                 Values values;
                 if (call.cacheType == 1) {
                     values.AddElement("tokenOffset", call.tokenOffset, b);
@@ -1255,9 +1256,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             || sizes.attentionMask_layout == "per head"
             || sizes.attentionMask_layout == "full")
         && !(sizes.maskCols
-            >= MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
-            ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
-            : call.tokenOffset.GetValue(b); }))) {
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.batchStatus.given
+                    ? (call.batchStatus.GetValue(b) == 0
+                        ? int64_t(0)
+                        : call.tokenOffset.GetValue(b))
+                    : call.tokenOffset.GetValue(b); }))) {
         Values values;
         values.Add("maskCols", sizes.maskCols);
         values.Add((call.batchStatus.given)
@@ -1271,10 +1275,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                     : call.tokenOffset.GetValue(b); }));
         return Violation("ShapeError", kOperator, "attentionMask",
             "must have a column for each key", values,
-            NearestLegal(
-                MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
-                ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
-                : call.tokenOffset.GetValue(b); }),
+            NearestLegal(MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.batchStatus.given
+                    ? (call.batchStatus.GetValue(b) == 0
+                        ? int64_t(0)
+                        : call.tokenOffset.GetValue(b))
+                    : call.tokenOffset.GetValue(b); }),
                 " of maskCols"));
     }
     // attentionMask: needs isTriuMask for more than 128 queries
@@ -1297,9 +1303,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.attentionMask.given
         && sizes.attentionMask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.batchStatus.given
-            ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
-            : call.tokenOffset.GetValue(b); }) <= 128)) {
+        && !(MaxOver(sizes.batch,
+            [&](int64_t b) -> int64_t { return call.batchStatus.given
+                ? (call.batchStatus.GetValue(b) == 0 ? int64_t(0) : call.tokenOffset.GetValue(b))
+                : call.tokenOffset.GetValue(b); })
+            <= 128)) {
         Values values;
         values.Add((call.batchStatus.given)
             ? "max(0 if batchStatus[b] == 0 else tokenOffset[b] for b < batch)"

@@ -144,7 +144,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     Call call = ReadCall(context);
     Sizes sizes;
     std::vector<std::string> warnings;
-    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    auto *device = context->GetPlatformInfo();
+    if (device == nullptr) {
+        Log(context, "ERROR", "the context has no platform information");
+        return ge::GRAPH_FAILED;
+    }
+    auto platform = platform_ascendc::PlatformAscendC(device);
     Plan plan;
     const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
     for (const std::string &warning : warnings) {

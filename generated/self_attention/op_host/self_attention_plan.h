@@ -148,12 +148,14 @@ struct Problem {
     int64_t newRows = 0;  // stored key rows, of a group or of all batch rows
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
-// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
+// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
+// blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
+    int64_t rowsBeyondLimit = 0;
     SelfAttentionTiling tiling{};
 };
 
@@ -905,6 +907,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     }
     SelfAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
+        plan.key = 0;
+        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        return plan;
+    }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
     return plan;

@@ -42,8 +42,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -79,8 +81,8 @@ constexpr int32_t kProbReady = 1;  // V_MTE3, prob
 constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
 constexpr int32_t kMaxOutReady = 4;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -122,26 +124,26 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            queryWide_ = View<float>(ub_, kQueryWide);
-            queryPart_ = View<T>(ub_, kQueryPart);
-            queryScaled_ = View<T>(ub_, kQueryScaled);
-            prob_ = View<T>(ub_, kProb);
-            lanes_ = View<float>(ub_, kLanes);
-            sumBlocks_ = View<float>(ub_, kSumBlocks);
-            newKey_ = View<T>(ub_, kNewKey);
-            newValue_ = View<T>(ub_, kNewValue);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            tileSum_ = View<float>(ub_, kTileSum);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            queryWide_ = View<float>(ub_, kQueryWideAt);
+            queryPart_ = View<T>(ub_, kQueryPartAt);
+            queryScaled_ = View<T>(ub_, kQueryScaledAt);
+            prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            newKey_ = View<T>(ub_, kNewKeyAt);
+            newValue_ = View<T>(ub_, kNewValueAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -358,7 +360,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             if (tiling_.queryIsScaled) {
                 LoadPositions(queryL1,
@@ -386,7 +388,7 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyPosition,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
@@ -395,15 +397,15 @@ private:
         const int64_t newKeyTile =
             work.kvHead * tiling_.keyStrideK + (work.firstToken + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
@@ -422,7 +424,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -463,16 +465,16 @@ private:
             work.kvHead * tiling_.valueStrideK
                 + (work.firstToken + firstKey) * tiling_.valueStrideU;
         {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t cachedRows = MaxOf(0, MinOf(depth, keyPosition - firstKey - k0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
@@ -491,7 +493,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -499,7 +501,7 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -576,7 +578,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -589,31 +591,28 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                    + r0) * kTileKeys],
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                    * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:252)
+            // score * qkScale  (spec line 252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score max clampMin  (self_attention.py:253)
+            // score max clampMin  (spec line 253)
             PipeBarrier<PIPE_V>();
             Maxs(score, score, float(tiling_.clampMin), span);
-            // score min clampMax  (self_attention.py:253)
+            // score min clampMax  (spec line 253)
             PipeBarrier<PIPE_V>();
             Mins(score, score, float(tiling_.clampMax), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -639,18 +638,15 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // row sums of the tile, but for the last 8 lanes
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
@@ -668,6 +664,8 @@ private:
         }
         // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
@@ -690,7 +688,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
         }
     }
 
@@ -700,7 +698,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
@@ -739,7 +737,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
@@ -765,15 +763,14 @@ private:
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOut + maxOutSlot_ * kRowsOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], float(0),
-                    chunk * kPaddedValueSize);
+                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], 0.0f, chunk * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
@@ -815,16 +812,16 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
                 {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                     LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
                     LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
@@ -840,7 +837,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Exp(mergedRescale_, mergedRescale_, statisticLanes);
                     Exp(partMax, partMax, statisticLanes);
-                    Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                     Mul(partSum, partSum, partMax, statisticLanes);
@@ -861,7 +858,7 @@ private:
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);

@@ -57,7 +57,7 @@ struct SelfAttentionTiling {
     int64_t items;  // units of work: a task and a split
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
-    float qkScale;  // qkScale
+    float qkScale;
     int64_t valueDim;  // true head size of values
     int64_t outputStrideS;  // elements between neighbours of output along S
     int64_t outputStrideN;  // elements between neighbours of output along N
@@ -81,7 +81,7 @@ struct SelfAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t queryElements;  // elements of query
     int64_t queryIsScaled;  // whether queries are scaled first
-    float qScale;  // qScale
+    float qScale;
     int64_t batchRows;  // batch rows
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
@@ -104,8 +104,8 @@ struct SelfAttentionTiling {
     int64_t attentionMaskStrideQ;
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t windowSize;  // rows of a ring
-    float clampMin;  // clampMin
-    float clampMax;  // clampMax
+    float clampMin;
+    float clampMax;
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
     int64_t queryStrideQ;  // elements between neighbours of query along Q

@@ -1076,7 +1076,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         for (int64_t b = 0; b < sizes.batch; ++b) {
             if (!((sizes.seqLen_layout == "2 batch"
                 ? call.seqLen.GetValue(sizes.batch + b)
-                : call.seqLen.GetValue(b)) >= 0)) {
+                : call.seqLen.GetValue(b))
+                >= 0)) {
                 Values values;
                 if (sizes.seqLen_layout == "2 batch") {
                     values.AddElement("seqLen", call.seqLen, sizes.batch + b);
@@ -1097,7 +1098,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         for (int64_t b = 0; b < sizes.batch; ++b) {
             if (!((sizes.seqLen_layout == "2 batch"
                 ? call.seqLen.GetValue(sizes.batch + b)
-                : call.seqLen.GetValue(b)) == call.seqLen.GetValue(b)
+                : call.seqLen.GetValue(b))
+                == call.seqLen.GetValue(b)
                 || call.seqLen.GetValue(b) == 1)) {
                 Values values;
                 if (sizes.seqLen_layout == "2 batch") {
@@ -1130,10 +1132,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // seqLen: must add up to the tokens of key
     if (call.seqLen.Readable()
         && (sizes.key_layout == "tokens" || sizes.key_layout == "merged")
-        && !(SumOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
-            == "2 batch"
-            ? call.seqLen.GetValue(sizes.batch + b)
-            : call.seqLen.GetValue(b); }) == sizes.kvRows)) {
+        && !(SumOver(sizes.batch,
+            [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b); })
+            == sizes.kvRows)) {
         Values values;
         values.Add((sizes.seqLen_layout == "batch")
             ? "sum(seqLen[b] for b < batch)"
@@ -1169,7 +1172,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         for (int64_t b = 0; b < sizes.batch; ++b) {
             if (!((sizes.seqLen_layout == "2 batch"
                 ? call.seqLen.GetValue(sizes.batch + b)
-                : call.seqLen.GetValue(b)) <= sizes.kvRows)) {
+                : call.seqLen.GetValue(b))
+                <= sizes.kvRows)) {
                 Values values;
                 if (sizes.seqLen_layout == "2 batch") {
                     values.AddElement("seqLen", call.seqLen, sizes.batch + b);
@@ -1189,13 +1193,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     }
     // seqLen: the longest keys must cover the longest query
     if (call.seqLen.Readable()
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
-            == "2 batch"
-            ? call.seqLen.GetValue(sizes.batch + b)
-            : call.seqLen.GetValue(
-                b); })
-                    >= MaxOver(sizes.batch,
-                        [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
+        && !(MaxOver(sizes.batch,
+            [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b); })
+            >= MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add((sizes.seqLen_layout == "batch")
             ? "max(seqLen[b] for b < batch)"
@@ -1262,8 +1265,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && !(sizes.maskCols
             >= MaxOver(sizes.batch,
                 [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
-            ? call.seqLen.GetValue(sizes.batch + b)
-            : call.seqLen.GetValue(b); }))) {
+                    ? call.seqLen.GetValue(sizes.batch + b)
+                    : call.seqLen.GetValue(b); }))) {
         Values values;
         values.Add("maskCols", sizes.maskCols);
         values.Add((sizes.seqLen_layout == "batch")
@@ -1275,11 +1278,10 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                     : call.seqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
-            NearestLegal(
-                MaxOver(sizes.batch,
-                    [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
-                ? call.seqLen.GetValue(sizes.batch + b)
-                : call.seqLen.GetValue(b); }),
+            NearestLegal(MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                    ? call.seqLen.GetValue(sizes.batch + b)
+                    : call.seqLen.GetValue(b); }),
                 " of maskCols"));
     }
     // mask: needs isTriuMask for more than 128 queries
@@ -1301,10 +1303,11 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
         && call.mask.given
         && sizes.mask_layout == "128"
         && call.isTriuMask == 0
-        && !(MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return sizes.seqLen_layout
-            == "2 batch"
-            ? call.seqLen.GetValue(sizes.batch + b)
-            : call.seqLen.GetValue(b); }) <= 128)) {
+        && !(MaxOver(sizes.batch,
+            [&](int64_t b) -> int64_t { return sizes.seqLen_layout == "2 batch"
+                ? call.seqLen.GetValue(sizes.batch + b)
+                : call.seqLen.GetValue(b); })
+            <= 128)) {
         Values values;
         values.Add((sizes.seqLen_layout == "batch")
             ? "max(seqLen[b] for b < batch)"

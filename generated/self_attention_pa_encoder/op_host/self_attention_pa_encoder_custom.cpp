@@ -144,7 +144,12 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     Call call = ReadCall(context);
     Sizes sizes;
     std::vector<std::string> warnings;
-    auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+    auto *device = context->GetPlatformInfo();
+    if (device == nullptr) {
+        Log(context, "ERROR", "the context has no platform information");
+        return ge::GRAPH_FAILED;
+    }
+    auto platform = platform_ascendc::PlatformAscendC(device);
     Plan plan;
     const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
     for (const std::string &warning : warnings) {
@@ -179,94 +184,81 @@ public:
         const std::vector<ge::Format> formats(8, ge::FORMAT_ND);
         this->Input("query")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_INT8, ge::DT_INT8,
-                    ge::DT_INT8, ge::DT_INT8})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_INT8,
+                ge::DT_INT8, ge::DT_INT8, ge::DT_INT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("key")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_INT8, ge::DT_INT8,
-                    ge::DT_INT8, ge::DT_INT8})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_INT8,
+                ge::DT_INT8, ge::DT_INT8, ge::DT_INT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("value")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_INT8, ge::DT_INT8,
-                    ge::DT_INT8, ge::DT_INT8})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_INT8,
+                ge::DT_INT8, ge::DT_INT8, ge::DT_INT8})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("mask")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16,
-                    ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16})
+            .DataType({ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16,
+                ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("seqLen")
             .ParamType(REQUIRED)
             .ValueDepend(REQUIRED)
-            .DataType(
-                {ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
-                    ge::DT_INT64, ge::DT_INT64})
+            .DataType({ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64, ge::DT_INT64,
+                ge::DT_INT64, ge::DT_INT64, ge::DT_INT64})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("slopes")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("qkDescale")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("qkOffset")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32,
-                    ge::DT_INT32, ge::DT_INT32})
+            .DataType({ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32,
+                ge::DT_INT32, ge::DT_INT32, ge::DT_INT32})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("vpvDescale")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("vpvOffset")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32,
-                    ge::DT_INT32, ge::DT_INT32})
+            .DataType({ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32, ge::DT_INT32,
+                ge::DT_INT32, ge::DT_INT32, ge::DT_INT32})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("pScale")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Input("logN")
             .ParamType(OPTIONAL)
-            .DataType(
-                {ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
-                    ge::DT_FLOAT, ge::DT_FLOAT})
+            .DataType({ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT,
+                ge::DT_FLOAT, ge::DT_FLOAT, ge::DT_FLOAT})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Output("output")
             .ParamType(REQUIRED)
-            .DataType(
-                {ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16,
-                    ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16})
+            .DataType({ge::DT_FLOAT16, ge::DT_FLOAT16, ge::DT_BF16, ge::DT_BF16, ge::DT_BF16,
+                ge::DT_FLOAT16, ge::DT_BF16, ge::DT_FLOAT16})
             .Format(formats)
             .UnknownShapeFormat(formats);
         this->Attr("quantType").AttrType(OPTIONAL).Int(0);

@@ -121,9 +121,9 @@ struct MaskType {
 };
 }  // namespace values
 
-// query positions of the busiest core with large tasks, in ninths
+// small tasks are chosen if they shorten the busiest core by more than 1/9
 constexpr int64_t kPositionsWithLargeTasks = 9;
-// ninths below which small tasks, which read keys more often, are worth it
+// of those 9 parts, below which small tasks are worth reading keys more often
 constexpr int64_t kPositionsWithSmallTasks = 8;
 // lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
 constexpr int64_t kStatisticLanes = 8;
@@ -174,12 +174,14 @@ struct Problem {
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem. `scheduleMode`:
-// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
+// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
+// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
+// blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
+    int64_t rowsBeyondLimit = 0;
     SelfAttentionPaEncoderTiling tiling{};
 };
 
@@ -232,15 +234,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         const int64_t wholeTiles =
             MinOf(problem.qRows / queriesPerLargeTask,
                 tasksAbreast * (problem.qRows / queriesPerLargeTask) / problem.cores
-                    * problem.cores / MaxOf(tasksAbreast,
-                    1));
+                    * problem.cores / MaxOf(tasksAbreast, 1));
         // rounds of them
         const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
         // small tasks after the last round of them
         const int64_t smallAfterwards =
             MaxOf(0,
-                tasksAbreast * CeilDiv(MaxOf(0, problem.qRows - wholeTiles * queriesPerLargeTask),
-                    tiling.queriesPerSmallTask)
+                tasksAbreast
+                    * CeilDiv(MaxOf(0, problem.qRows - wholeTiles * queriesPerLargeTask),
+                        tiling.queriesPerSmallTask)
                     - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
         // query positions of the busiest core with those
         const int64_t wholeOfCore =
@@ -249,11 +251,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         // query positions of the busiest core, if all tasks are small
         const int64_t smallOfCore =
             CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask),
-                problem.cores) * tiling.queriesPerSmallTask;
+                problem.cores)
+                * tiling.queriesPerSmallTask;
         tiling.largeTiles =
             (tasksAbreast * allTiles < problem.cores
-                || smallOfCore * kPositionsWithLargeTasks < MinOf(wholeOfCore,
-                    allOfCore) * kPositionsWithSmallTasks)
+                || smallOfCore * kPositionsWithLargeTasks
+                    < MinOf(wholeOfCore, allOfCore) * kPositionsWithSmallTasks)
                 ? 0
                 : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
         tiling.queriesPerTask =
@@ -1277,6 +1280,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     }
     SelfAttentionPaEncoderTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
+        plan.key = 0;
+        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        return plan;
+    }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
     return plan;

@@ -9,7 +9,7 @@ namespace attndsl {
 
 constexpr int64_t kBlockBytes = 32;
 constexpr int64_t kBlockLanes = 8;  // fp32 numbers of a block
-constexpr int64_t kLanes = 64;  // fp32 numbers of a repeat
+constexpr int64_t kRepeatLanes = 64;  // fp32 numbers of a repeat
 constexpr int64_t kFractalRows = 16;
 constexpr int64_t kMaxNd2NzPitch = 65535;
 
@@ -128,7 +128,7 @@ protected:
             AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
     }
 
-    // One row, likewise.
+    // One row; pad lanes up to the next block hold garbage.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t columns)
@@ -153,7 +153,7 @@ protected:
                 (globalPitch - columns) * kSize, 0));
     }
 
-    // One row, likewise.
+    // One row, exactly its columns.
     template <typename Element>
     __aicore__ static inline void StoreRow(const AscendC::GlobalTensor<Element> &global,
         const AscendC::LocalTensor<Element> &local, int64_t columns)
@@ -203,7 +203,8 @@ protected:
     }
 
     // The `heads` rows of some positions to Nz in L1, position by position, in an image of
-    // `imageRows` rows: in one copy, or in one each position where their pitch exceeds its limit.
+    // `imageRows` rows: in one copy, or in one each position where the pitch of positions exceeds
+    // its limit. The pitch of heads is within the limit.
     template <typename Element>
     __aicore__ static inline void LoadPositions(const AscendC::LocalTensor<Element> &l1,
         const AscendC::GlobalTensor<Element> &global, int64_t positions, int64_t heads,
@@ -277,7 +278,7 @@ protected:
     __aicore__ static inline void SpreadOverBlocks(const AscendC::LocalTensor<float> &blocks,
         const AscendC::LocalTensor<float> &numbers, int64_t rows)
     {
-        for (int64_t copy = 0; copy < kCopies * kLanes; copy += kLanes) {
+        for (int64_t copy = 0; copy < kCopies * kRepeatLanes; copy += kRepeatLanes) {
             AscendC::Brcb(blocks[copy], numbers, rows / kBlockLanes,
                 AscendC::BrcbRepeatParams(1, kCopies * kBlockLanes));
         }
@@ -288,10 +289,10 @@ protected:
     __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Mul(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -301,10 +302,10 @@ protected:
     __aicore__ static inline void DivRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Div(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -314,10 +315,10 @@ protected:
     __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
             for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
                 AscendC::Sub(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kLanes,
+                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
                     MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
             }
         }
@@ -335,7 +336,8 @@ protected:
     __aicore__ static inline constexpr int64_t CopyOffset(int64_t row, int64_t column)
     {
         return kCopies == 1 ? 0
-                            : row * kCopies * kBlockLanes + kLanes - column % (kCopies * kLanes);
+                            : row * kCopies * kBlockLanes + kRepeatLanes
+                                - column % (kCopies * kRepeatLanes);
     }
 
     __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
@@ -343,13 +345,21 @@ protected:
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
     }
 
+    // `value` in the lanes of `count` rows of one repeat from lane `first` on, which is below 64.
+    __aicore__ static inline void FillLanes(const AscendC::LocalTensor<float> &rows, int64_t first,
+        float value, int64_t count, int64_t pitch)
+    {
+        uint64_t lanes[2] = {~uint64_t(0) << first, 0};
+        AscendC::Duplicate(rows, value, lanes, count, 1, pitch / kBlockLanes);
+    }
+
     // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
-            AscendC::BlockReduceMax(results[c0 / kBlockLanes], rows[c0], count, kLanes,
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
+            AscendC::BlockReduceMax(results[c0 / kBlockLanes], rows[c0], count, kRepeatLanes,
                 resultPitch / kBlockLanes, 1, pitch / kBlockLanes);
         }
     }
@@ -358,8 +368,8 @@ protected:
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
     {
-        for (int64_t c0 = 0; c0 < columns; c0 += kLanes) {
-            AscendC::BlockReduceSum(results[c0 / kBlockLanes], rows[c0], count, kLanes,
+        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
+            AscendC::BlockReduceSum(results[c0 / kBlockLanes], rows[c0], count, kRepeatLanes,
                 resultPitch / kBlockLanes, 1, pitch / kBlockLanes);
         }
     }

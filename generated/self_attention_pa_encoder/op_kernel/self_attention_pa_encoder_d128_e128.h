@@ -40,8 +40,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
@@ -73,8 +75,8 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, partial: one id a slot
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -104,23 +106,23 @@ public:
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
-            valueL1_ = View<T>(l1_, kValueL1);
+            valueL1_ = View<T>(l1_, kValueL1At);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            prob_ = View<T>(ub_, kProb);
-            lanes_ = View<float>(ub_, kLanes);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
-            rescale_ = View<float>(ub_, kRescale);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -345,7 +347,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -365,21 +367,21 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
             LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                 tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
             {
-                auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                 WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -387,14 +389,14 @@ private:
                 for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
                     const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
                         CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto productL0 =
-                            View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                         WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -435,11 +437,11 @@ private:
         for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
             const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-            auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
-                auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
                     bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
@@ -448,13 +450,13 @@ private:
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                     const int64_t depthFractals = CeilDiv(depth, kFractal);
                     const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
                         bandFractals, depthFractals, bandFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadTransposed(rightL0,
                             valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
@@ -493,7 +495,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -506,25 +508,22 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                    + r0) * kTileKeys],
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                    * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:252)
+            // score * qkScale  (spec line 252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -550,18 +549,15 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
@@ -586,6 +582,8 @@ private:
         }
         // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
@@ -597,7 +595,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
         }
     }
 
@@ -607,7 +605,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -650,7 +648,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
@@ -676,11 +674,11 @@ private:
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 {
-                    auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                     PipeBarrier<PIPE_V>();
                     SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
                         kRowsPerStep);
@@ -691,7 +689,7 @@ private:
                     SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                     SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    Adds(partial, accumulator_[r0 * kPaddedValueSize], float(0),
+                    Adds(partial, accumulator_[r0 * kPaddedValueSize], 0.0f,
                         chunk * kPaddedValueSize);
                     WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
@@ -744,14 +742,14 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -770,7 +768,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax, partMax, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum, partSum, partMax, statisticLanes);
@@ -789,7 +787,7 @@ private:
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            auto result = View<T>(ub_, kResult + resultSlot_ * kResultSlot);
+            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);

@@ -48,7 +48,7 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
@@ -80,20 +80,23 @@ constexpr uint32_t
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
-constexpr uint32_t kScore = 0, kSlopesWide = kScore + 2 * kScoreSlot,
-    kAccumulator = kSlopesWide + kSlopesWideSlot, kProb = kAccumulator + kAccumulatorSlot,
-    kRowsOut = kProb + kProbSlot, kLanes = kRowsOut + kRowsOutSlot, kResult = kLanes + kLanesSlot,
-    kKeyNumbers = kResult + kResultSlot, kKeyNumbersBelow = kKeyNumbers + kKeyNumbersSlot,
-    kSumBlocks = kKeyNumbersBelow + kKeyNumbersBelowSlot, kRowBlocks = kSumBlocks + kSumBlocksSlot,
-    kMaxOut = kRowBlocks + kRowBlocksSlot, kSumOut = kMaxOut + kMaxOutSlot,
-    kMergedMax = kSumOut + kSumOutSlot, kMergedSum = kMergedMax + kMergedMaxSlot,
-    kNewMaxBlocks = kMergedSum + kMergedSumSlot, kMergedRescale = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kPartial = kMergedRescale + kMergedRescaleSlot + kHalfBankRow,
-    kPartMax = kPartial + kPartialSlot, kPartSum = kPartMax + kPartMaxSlot,
-    kRowMax = kPartSum + kPartSumSlot, kRowSum = kRowMax + kRowMaxSlot,
-    kTileStat = kRowSum + kRowSumSlot, kNewMax = kTileStat + kTileStatSlot,
-    kRescale = kNewMax + kNewMaxSlot, kTileSum = kRescale + kRescaleSlot,
-    kUbEnd = kTileSum + kTileSumSlot, kUbBytes = 188416;
+constexpr uint32_t kScoreAt = 0, kSlopesWideAt = kScoreAt + 2 * kScoreSlot,
+    kAccumulatorAt = kSlopesWideAt + kSlopesWideSlot, kProbAt = kAccumulatorAt + kAccumulatorSlot,
+    kRowsOutAt = kProbAt + kProbSlot, kLanesAt = kRowsOutAt + kRowsOutSlot,
+    kResultAt = kLanesAt + kLanesSlot, kKeyNumbersAt = kResultAt + kResultSlot,
+    kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlot,
+    kSumBlocksAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlot,
+    kRowBlocksAt = kSumBlocksAt + kSumBlocksSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
+    kSumOutAt = kMaxOutAt + kMaxOutSlot, kMergedMaxAt = kSumOutAt + kSumOutSlot,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
+    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
+    kPartialAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
+    kPartMaxAt = kPartialAt + kPartialSlot, kPartSumAt = kPartMaxAt + kPartMaxSlot,
+    kRowMaxAt = kPartSumAt + kPartSumSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
+    kRescaleAt = kNewMaxAt + kNewMaxSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
+    kUbEnd = kTileSumAt + kTileSumSlot, kUbBytes = 184 * 1024;
+// The top 8 KiB of UB are scratch of Select.
 static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
@@ -101,26 +104,27 @@ constexpr uint32_t
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
+    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
+    kL1End = kValueL1At + 2 * kValueL1Slot, kL1Bytes = 512 * 1024 - 256;
 static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot, kL0aBytes = 64 * 1024;
 static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot, kL0bBytes = 64 * 1024;
 static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot,
+    kL0cBytes = 128 * 1024;
 static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT

@@ -50,7 +50,7 @@ static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kX.
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
@@ -88,22 +88,24 @@ constexpr uint32_t
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kStepSlot = kRing * kRowsPerVector * 4,  // steps of the probabilities of the tiles in flight
     kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
-constexpr uint32_t kAccumulator = 0, kWholeScore = kAccumulator + kAccumulatorSlot,
-    kScore = kWholeScore + 2 * kWholeScoreSlot, kWholePartial = kScore + 2 * kScoreSlot,
-    kPartial = kWholePartial + 2 * kWholePartialSlot, kRowsOut = kPartial + 2 * kPartialSlot,
-    kMaskRows = kRowsOut + 2 * kRowsOutSlot, kResult = kMaskRows + 2 * kMaskRowsSlot,
-    kLanes = kResult + 2 * kResultSlot, kProbHalf = kLanes + kLanesSlot,
-    kSumBlocks = kProbHalf + kProbHalfSlot, kProb = kSumBlocks + kSumBlocksSlot,
-    kRowBlocks = kProb + kProbSlot, kMaxOut = kRowBlocks + kRowBlocksSlot,
-    kSumOut = kMaxOut + 2 * kMaxOutSlot, kPartMax = kSumOut + 2 * kSumOutSlot,
-    kMergedSum = kPartMax + 2 * kPartMaxSlot, kMergedRescale = kMergedSum + kMergedSumSlot,
-    kMaskWide = kMergedRescale + kMergedRescaleSlot + kHalfBankRow,
-    kPartSum = kMaskWide + kMaskWideSlot, kMergedMax = kPartSum + 2 * kPartSumSlot,
-    kNewMaxBlocks = kMergedMax + kMergedMaxSlot, kRowMax = kNewMaxBlocks + kNewMaxBlocksSlot,
-    kRowSum = kRowMax + kRowMaxSlot, kTileStat = kRowSum + kRowSumSlot,
-    kNewMax = kTileStat + kTileStatSlot, kRescale = kNewMax + kNewMaxSlot,
-    kStep = kRescale + kRescaleSlot, kTileSum = kStep + kStepSlot, kUbEnd = kTileSum + kTileSumSlot,
-    kUbBytes = 188416;
+constexpr uint32_t kAccumulatorAt = 0, kWholeScoreAt = kAccumulatorAt + kAccumulatorSlot,
+    kScoreAt = kWholeScoreAt + 2 * kWholeScoreSlot, kWholePartialAt = kScoreAt + 2 * kScoreSlot,
+    kPartialAt = kWholePartialAt + 2 * kWholePartialSlot,
+    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kMaskRowsAt = kRowsOutAt + 2 * kRowsOutSlot,
+    kResultAt = kMaskRowsAt + 2 * kMaskRowsSlot, kLanesAt = kResultAt + 2 * kResultSlot,
+    kProbHalfAt = kLanesAt + kLanesSlot, kSumBlocksAt = kProbHalfAt + kProbHalfSlot,
+    kProbAt = kSumBlocksAt + kSumBlocksSlot, kRowBlocksAt = kProbAt + kProbSlot,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
+    kPartMaxAt = kSumOutAt + 2 * kSumOutSlot, kMergedSumAt = kPartMaxAt + 2 * kPartMaxSlot,
+    kMergedRescaleAt = kMergedSumAt + kMergedSumSlot,
+    kMaskWideAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
+    kPartSumAt = kMaskWideAt + kMaskWideSlot, kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot,
+    kNewMaxBlocksAt = kMergedMaxAt + kMergedMaxSlot,
+    kRowMaxAt = kNewMaxBlocksAt + kNewMaxBlocksSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
+    kRescaleAt = kNewMaxAt + kNewMaxSlot, kStepAt = kRescaleAt + kRescaleSlot,
+    kTileSumAt = kStepAt + kStepSlot, kUbEnd = kTileSumAt + kTileSumSlot, kUbBytes = 184 * 1024;
+// The top 8 KiB of UB are scratch of Select.
 static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
@@ -111,26 +113,27 @@ constexpr uint32_t
     kKeyL1Slot = kKeyBlock,  // 2 slots: key block, Nz
     kProbL1Slot = kMaxRows * kTileKeys,  // 2 slots: probabilities of a key tile, Nz
     kValueL1Slot = kValueBlock;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1 = 0, kKeyL1 = kQueryL1 + 2 * kQueryL1Slot,
-    kProbL1 = kKeyL1 + 2 * kKeyL1Slot, kValueL1 = kProbL1 + 2 * kProbL1Slot,
-    kL1End = kValueL1 + 2 * kValueL1Slot, kL1Bytes = 524032;
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
+    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
+    kL1End = kValueL1At + 2 * kValueL1Slot, kL1Bytes = 512 * 1024 - 256;
 static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot = kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize);
-constexpr uint32_t kLeftL0 = 0, kL0aEnd = kLeftL0 + 2 * kLeftL0Slot, kL0aBytes = 65536;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot, kL0aBytes = 64 * 1024;
 static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
 static_assert(kLeftL0Slot % 512 == 0, "slots of L0A are aligned");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock;
-constexpr uint32_t kRightL0 = 0, kL0bEnd = kRightL0 + 2 * kRightL0Slot, kL0bBytes = 65536;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot, kL0bBytes = 64 * 1024;
 static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0 = 0, kL0cEnd = kProductL0 + 2 * kProductL0Slot, kL0cBytes = 131072;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot,
+    kL0cBytes = 128 * 1024;
 static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
 
 // namespace

@@ -47,8 +47,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -75,8 +77,8 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -114,24 +116,24 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            lanes_ = View<float>(ub_, kLanes);
-            probHalf_ = View<half>(ub_, kProbHalf);
-            sumBlocks_ = View<float>(ub_, kSumBlocks);
-            prob_ = View<int8_t>(ub_, kProb);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
-            maskWide_ = View<float>(ub_, kMaskWide);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            step_ = View<float>(ub_, kStep);
-            tileSum_ = View<float>(ub_, kTileSum);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            probHalf_ = View<half>(ub_, kProbHalfAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            prob_ = View<int8_t>(ub_, kProbAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+            maskWide_ = View<float>(ub_, kMaskWideAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            step_ = View<float>(ub_, kStepAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -339,7 +341,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<int8_t>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -359,29 +361,30 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<int8_t>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<int8_t>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<int8_t>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kInt8Depth),
                 rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<int32_t>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<int8_t>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<int8_t>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                         tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1);
@@ -418,16 +421,17 @@ private:
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         {
-            auto probL1 = View<int8_t>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<int8_t>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<int32_t>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<int32_t>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<int8_t>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<int8_t>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
@@ -435,7 +439,7 @@ private:
                         RoundUp(RoundUp(depth, kInt8Depth), kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<int8_t>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<int8_t>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -444,7 +448,7 @@ private:
                             rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 =
-                                View<int8_t>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                                View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -485,7 +489,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -498,13 +502,13 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto wholeScore = View<int32_t>(ub_, kWholeScore + wholeScoreSlot_ * kWholeScoreSlot);
-            auto score = View<float>(ub_, kScore + wholeScoreSlot_ * kScoreSlot);
-            auto maskRows = View<T>(ub_, kMaskRows + wholeScoreSlot_ * kMaskRowsSlot);
+            auto wholeScore = View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlot);
+            auto maskRows = View<T>(ub_, kMaskRowsAt + wholeScoreSlot_ * kMaskRowsSlot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                    + r0) * kTileKeys],
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                    * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             if (work.heads == 1) {
                 const int64_t queryIndex = work.firstQuery + rowBegin + r0;
@@ -527,7 +531,7 @@ private:
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (self_attention.py:252)
+            // score * qkDescale  (spec line 252)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -535,21 +539,18 @@ private:
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, 64));
             }
-            // score * qkScale  (self_attention.py:252)
+            // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + mask  (self_attention.py:171)
+            // score + mask  (spec line 171)
             Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
@@ -571,7 +572,7 @@ private:
             Exp(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0], chunk);
             PipeBarrier<PIPE_V>();
             Muls(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
-                float(0.007874015748031496f), chunk);
+                0.007874015748031496f, chunk);
             PipeBarrier<PIPE_V>();
             Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
                 float(kSmallest), chunk);
@@ -583,17 +584,14 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // row sums of the tile, but for the last 8 lanes
-            Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            // each row's sum folded to 8 lanes, reduced once after the loop
+            Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
@@ -606,9 +604,9 @@ private:
             PipeBarrier<PIPE_V>();
             Cast(score, score, RoundMode::CAST_RINT, span);
             PipeBarrier<PIPE_V>();
-            Maxs(score, score, float(-128.0f), span);
+            Maxs(score, score, -128.0f, span);
             PipeBarrier<PIPE_V>();
-            Mins(score, score, float(127.0f), span);
+            Mins(score, score, 127.0f, span);
             PipeBarrier<PIPE_V>();
             Cast(probHalf_, score, RoundMode::CAST_RINT, span);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
@@ -623,6 +621,8 @@ private:
         }
         // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
@@ -645,7 +645,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
         }
     }
 
@@ -656,8 +656,8 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto wholePartial =
-                View<int32_t>(ub_, kWholePartial + wholePartialSlot_ * kWholePartialSlot);
-            auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                View<int32_t>(ub_, kWholePartialAt + wholePartialSlot_ * kWholePartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             LoadRow(wholePartial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 chunk * kPaddedValueSize);
@@ -702,7 +702,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                     kPaddedValueSize);
-                // result = result * a factor of its head  (self_attention.py:561)
+                // result = result * a factor of its head  (spec line 561)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -711,7 +711,7 @@ private:
                         float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
                         kPaddedValueSize);
                 }
-                auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
+                auto result = View<half>(ub_, kResultAt + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
@@ -737,15 +737,14 @@ private:
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOut + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOut + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOut + maxOutSlot_ * kRowsOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], float(0),
-                    chunk * kPaddedValueSize);
+                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], 0.0f, chunk * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
@@ -788,14 +787,14 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMax + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSum + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartial + partialSlot_ * kPartialSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                 SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
@@ -812,7 +811,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax, partMax, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum, partSum, partMax, statisticLanes);
@@ -829,7 +828,7 @@ private:
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
-            // result = result * a factor of its head  (self_attention.py:561)
+            // result = result * a factor of its head  (spec line 561)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = firstHead + row;
@@ -837,7 +836,7 @@ private:
                     float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
                     kPaddedValueSize);
             }
-            auto result = View<half>(ub_, kResult + resultSlot_ * kResultSlot);
+            auto result = View<half>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);

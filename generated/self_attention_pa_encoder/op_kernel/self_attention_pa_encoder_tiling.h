@@ -88,7 +88,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t items;  // units of work: a task and a split
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
-    float qkScale;  // qkScale
+    float qkScale;
     int64_t valueDim;  // true head size of values
     int64_t outputStrideS;  // elements between neighbours of output along S
     int64_t outputStrideN;  // elements between neighbours of output along N
@@ -121,8 +121,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t maskStrideQ;  // elements between neighbours of mask along Q; 0: all have the same
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
-    float clampMin;  // clampMin
-    float clampMax;  // clampMax
+    float clampMin;
+    float clampMax;
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
     int64_t keyStrideB;  // elements between neighbours of key along B
@@ -130,7 +130,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
     int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
-    int64_t windowSize;  // windowSize
+    int64_t windowSize;
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N
     int64_t qkDescaleStrideN;  // elements between neighbours of qkDescale along N
     int64_t pScaleStrideN;  // elements between neighbours of pScale along N

@@ -28,9 +28,8 @@ public:
     void *Take(size_t bytes)
     {
         void *address = nullptr;
-        if (aclrtMalloc(&address, bytes > 0
-            ? bytes
-            : 1, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
+        if (aclrtMalloc(&address, bytes > 0 ? bytes : 1, ACL_MEM_MALLOC_HUGE_FIRST)
+            != ACL_SUCCESS) {
             return nullptr;
         }
         kept_.push_back(address);
@@ -42,8 +41,8 @@ public:
         void *address = Take(bytes);
         const bool copied = address != nullptr &&
             (bytes == 0
-                || aclrtMemcpy(address, bytes, data, bytes,
-                    ACL_MEMCPY_HOST_TO_DEVICE) == ACL_SUCCESS);
+                || aclrtMemcpy(address, bytes, data, bytes, ACL_MEMCPY_HOST_TO_DEVICE)
+                    == ACL_SUCCESS);
         return copied ? address : nullptr;
     }
 

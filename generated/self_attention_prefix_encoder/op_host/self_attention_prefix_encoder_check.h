@@ -872,9 +872,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a row for each query", values,
-            NearestLegal(
-                MaxOver(sizes.batch,
-                    [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
+            NearestLegal(MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
                 " of maskRows"));
     }
     // mask: must have a column for each key
@@ -893,9 +892,8 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }));
         return Violation("ShapeError", kOperator, "mask",
             "must have a column for each key", values,
-            NearestLegal(
-                MaxOver(sizes.batch,
-                    [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
+            NearestLegal(MaxOver(sizes.batch,
+                [&](int64_t b) -> int64_t { return call.kvSeqLen.GetValue(b); }),
                 " of maskCols"));
     }
     // mask: needs isTriuMask for more than 128 queries

@@ -41,8 +41,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: a full handshake between two pipes. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
@@ -70,8 +72,8 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result
 constexpr int32_t kMaxOutReady = 2;  // V_MTE3, maxOut, sumOut, rowsOut
 
-// Cross-core flags. Ready: a slot of the ring is written. A ring without a Free flag needs none: in
-// the order of the stages a slot is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -109,31 +111,31 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            slopesWide_ = View<float>(ub_, kSlopesWide);
-            accumulator_ = View<float>(ub_, kAccumulator);
-            prob_ = View<T>(ub_, kProb);
-            rowsOut_ = View<float>(ub_, kRowsOut);
-            lanes_ = View<float>(ub_, kLanes);
-            result_ = View<T>(ub_, kResult);
-            keyNumbers_ = View<float>(ub_, kKeyNumbers);
-            keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelow);
-            sumBlocks_ = View<float>(ub_, kSumBlocks);
-            rowBlocks_ = View<float>(ub_, kRowBlocks);
-            maxOut_ = View<float>(ub_, kMaxOut);
-            sumOut_ = View<float>(ub_, kSumOut);
-            mergedMax_ = View<float>(ub_, kMergedMax);
-            mergedSum_ = View<float>(ub_, kMergedSum);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocks);
-            mergedRescale_ = View<float>(ub_, kMergedRescale);
-            partial_ = View<float>(ub_, kPartial);
-            partMax_ = View<float>(ub_, kPartMax);
-            partSum_ = View<float>(ub_, kPartSum);
-            rowMax_ = View<float>(ub_, kRowMax);
-            rowSum_ = View<float>(ub_, kRowSum);
-            tileStat_ = View<float>(ub_, kTileStat);
-            newMax_ = View<float>(ub_, kNewMax);
-            rescale_ = View<float>(ub_, kRescale);
-            tileSum_ = View<float>(ub_, kTileSum);
+            slopesWide_ = View<float>(ub_, kSlopesWideAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            prob_ = View<T>(ub_, kProbAt);
+            rowsOut_ = View<float>(ub_, kRowsOutAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            result_ = View<T>(ub_, kResultAt);
+            keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
+            keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelowAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            maxOut_ = View<float>(ub_, kMaxOutAt);
+            sumOut_ = View<float>(ub_, kSumOutAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            partMax_ = View<float>(ub_, kPartMaxAt);
+            partSum_ = View<float>(ub_, kPartSumAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -348,7 +350,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -367,19 +369,19 @@ private:
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1 + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1 + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t firstRow = firstKey + n0;
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
@@ -390,8 +392,8 @@ private:
                         const int64_t pageEnd =
                             MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + cols);
                         const int64_t pageOffset =
-                            blockTablesGm_.GetValue(
-                                work.batch * tiling_.blockTablesStrideB + page) * tiling_.keyStrideP
+                            blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB + page)
+                                * tiling_.keyStrideP
                                 + work.kvHead * tiling_.keyStrideK
                                 + (pageBegin - page * tiling_.blockSize) * tiling_.keyStrideR;
                         LoadNzOfAnyPitch(keyL1[(pageBegin - firstRow) * kFractal],
@@ -400,7 +402,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -435,16 +437,16 @@ private:
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         {
-            auto probL1 = View<T>(l1_, kProbL1 + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0 + productL0Slot_ * kProductL0Slot);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1 + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t firstRow = firstKey + k0;
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
@@ -455,8 +457,8 @@ private:
                         const int64_t pageEnd =
                             MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + depth);
                         const int64_t pageOffset =
-                            blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB
-                                + page) * tiling_.valueStrideP
+                            blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB + page)
+                                * tiling_.valueStrideP
                                 + work.kvHead * tiling_.valueStrideK
                                 + (pageBegin - page * tiling_.blockSize) * tiling_.valueStrideR;
                         LoadNzOfAnyPitch(valueL1[(pageBegin - firstRow) * kFractal],
@@ -465,7 +467,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0 + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -473,7 +475,7 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0 + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -514,7 +516,7 @@ private:
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], float(0), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -547,30 +549,29 @@ private:
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
             Adds(keyNumbers_, keyNumbers_, float(32), lanesOfBit5, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            Adds(keyNumbers_[64], keyNumbers_, float(64), 64);
-            PipeBarrier<PIPE_V>();
-            Adds(keyNumbers_[128], keyNumbers_, float(128), 128);
-            PipeBarrier<PIPE_V>();
-            Adds(keyNumbers_[256], keyNumbers_, float(256), 256);
+            for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
+                PipeBarrier<PIPE_V>();
+                Adds(keyNumbers_[numberedLanes], keyNumbers_, float(numberedLanes),
+                    MinOf(numberedLanes, kTileKeys - numberedLanes));
+            }
         }
         PipeBarrier<PIPE_V>();
-        Muls(keyNumbersBelow_, keyNumbers_, float(-1), kTileKeys);
+        Muls(keyNumbersBelow_, keyNumbers_, -1.0f, kTileKeys);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScore + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin
-                    + r0) * kTileKeys],
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                    * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (self_attention.py:252)
+            // score * qkScale  (spec line 252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + slopes  (self_attention.py:182)
+            // score + slopes  (spec line 182)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
@@ -579,7 +580,7 @@ private:
                     RoundUp(keys, 64));
             }
             PipeBarrier<PIPE_V>();
-            Maxs(slopesWide_, slopesWide_, float(0), span);
+            Maxs(slopesWide_, slopesWide_, 0.0f, span);
             PipeBarrier<PIPE_V>();
             Sqrt(slopesWide_, slopesWide_, span);
             PipeBarrier<PIPE_V>();
@@ -588,9 +589,10 @@ private:
                 Axpy(score[row * kTileKeys], slopesWide_[row * kTileKeys],
                     float(slopesGm_.GetValue(head * tiling_.slopesStrideN)), RoundUp(keys, 64));
             }
-            // score = -inf where the query does not see the key  (self_attention.py:182)
+            // score = -inf where the query does not see the key  (spec line 182)
             if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
-                + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
+                + (rowBegin + r0) / work.heads + 1
+                < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
@@ -608,12 +610,12 @@ private:
                             const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
                             uint64_t mask[2] =
                                 {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                            Duplicate(score[row * kTileKeys + fillBase], float(-__builtin_inff()),
-                                mask, 1, 1, 8);
+                            Duplicate(score[row * kTileKeys + fillBase], -__builtin_inff(), mask, 1,
+                                1, 8);
                             fillLane = fillBase + stop;
                         }
                         if (fillLane < fillEnd) {
-                            Duplicate(score[row * kTileKeys + fillLane], float(-__builtin_inff()),
+                            Duplicate(score[row * kTileKeys + fillLane], -__builtin_inff(),
                                 fillEnd - fillLane);
                         }
                     }
@@ -622,11 +624,8 @@ private:
             // Lanes after the last key are excluded from the maximum, and below from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(kLowest), mask,
-                        chunk, 1, kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -652,18 +651,15 @@ private:
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                {
-                    uint64_t mask[2] = {~uint64_t(0) << (keys % kRepeatLanes), 0};
-                    Duplicate(score[keys / kRepeatLanes * kRepeatLanes], float(0), mask, chunk, 1,
-                        kTileKeys / kBlockLanes);
-                }
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, float(0), chunk);
-            // row sums of the tile, but for the last 8 lanes
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(0), chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
@@ -681,6 +677,8 @@ private:
         }
         // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
         if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
@@ -703,7 +701,7 @@ private:
     {
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), rows * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, rows * kPaddedHeadSize);
         }
     }
 
@@ -778,8 +776,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], float(0),
-                    chunk * kPaddedHeadSize);
+                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
@@ -820,9 +817,9 @@ private:
             const int64_t statisticLanes = chunk * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, float(0), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, float(0), chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
@@ -841,7 +838,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax_, partMax_, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, float(0), statisticLanes);
+                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum_, partSum_, partMax_, statisticLanes);

@@ -36,7 +36,7 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t items;  // units of work: a task and a split
     int64_t rowTotal;  // rows of the result
     int64_t blocks;  // blocks that are launched
-    float qkScale;  // qkScale
+    float qkScale;
     int64_t headDim;  // true head size
     int64_t outputStrideS;  // elements between neighbours of output along S
     int64_t outputStrideN;  // elements between neighbours of output along N
