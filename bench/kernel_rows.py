@@ -500,7 +500,7 @@ def _compressed() -> Iterator[Row]:
     seen = sum(max(tokens - end - 1, 0) for end in range(31, tokens, 16)[:keys])
     read = 2 * (tokens * 64 * 192 + keys * 4 * 320)
     work = Work(64 * seen, 320, read, 2 * tokens * 64 * 128)
-    says = "the mask hides later keys as data: none is skipped"
+    says = "the mask hides later keys as data: the kernel finds where they end"
     name = "NSA compress T8192 N64/4"
     yield Row(name, compressed(tokens, tokens), work, of="stated", stated=362.0, least=0.70, says=says)
 

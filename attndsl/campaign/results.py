@@ -397,7 +397,8 @@ class Verification:
         never = [name for name, count in matters.items() if not count]
         for state, is_told in ((INEFFECTIVE, False), (IMMATERIAL, True)):
             if names := [name for name in never if (name in self.immaterial) == is_told]:
-                yield f"features {FEATURES_TOLD[state]}: {', '.join(names)}"
+                verb = "that " if is_told else ""
+                yield f"features {verb}{FEATURES_TOLD[state]}: {', '.join(names)}"
 
 
 def _short(value: Any) -> str:

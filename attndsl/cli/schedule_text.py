@@ -14,6 +14,8 @@ from attndsl.tuning.candidates import SEEN, Candidate, Candidates
 from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
 
 _RUNNERS_UP = 5
+_MOST_COUNTED = 150_000
+"""Parts of programs that are counted for the runners-up, a few seconds' work; prompts have the most."""
 
 
 def schedule_explained(compiled: Compiled) -> str:
@@ -41,8 +43,11 @@ def _explained(compiled: Compiled) -> Iterator[str]:
     yield f"  {bound_text(own)}  (this one)"
     default = candidates.candidate(candidates.default.schedule)
     others = [default] if default is not None and own.options else []
-    for candidate in [*others, *_runners_up(candidates, own)]:
+    runners_up, left = _runners_up(candidates, own)
+    for candidate in [*others, *runners_up]:
         yield f"  {bound_text(candidate)}  ({candidate.bounds.rank / own.bounds.rank:.3f} of this one's rank)"
+    if left:
+        yield f"  {left} more schedules differ in one option; to count their work takes long: attndsl tune"
 
 
 def _who(compiled: Compiled, entry: StoredSchedule | None) -> Iterator[str]:
@@ -84,11 +89,17 @@ def _usual_call(compiled: Compiled, entry: StoredSchedule | None) -> Call | None
     return None
 
 
-def _runners_up(candidates: Candidates, own: Candidate) -> list[Candidate]:
-    """The best of the schedules that differ in one option, by rank, one of those with equal bounds."""
+def _runners_up(candidates: Candidates, own: Candidate) -> tuple[list[Candidate], int]:
+    """The best of the schedules that differ in one option, by rank, one of those with equal bounds; and how
+    many are not among these because it would take long to count their work."""
     found: dict[float, Candidate] = {}
+    counted, left = 0, 0
     for schedule in candidates.neighbours(own.schedule, SEEN):
+        if counted > _MOST_COUNTED:
+            left += 1
+            continue
         candidate = candidates.candidate(schedule)
+        counted += 0 if candidate is None else candidate.bounds.counted
         if candidate is not None and candidate.bounds != own.bounds:
             found.setdefault(candidate.bounds.rank, candidate)
-    return [found[rank] for rank in sorted(found)][:_RUNNERS_UP]
+    return [found[rank] for rank in sorted(found)][:_RUNNERS_UP], left

@@ -136,7 +136,8 @@ def _compile(
         try:
             draft = check_field_names(first_draft(computation, signature, schedule, operator.device))
             check_room(draft)
-            joint, program = finish(with_hoisted_loads(draft))
+            joint, program = finish(check_field_names(with_hoisted_loads(draft)))
+            check_field_names(program)
         except NamesTaken as clash:
             signature = _with_other_names(signature, clash)
             continue

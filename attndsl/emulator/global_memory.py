@@ -56,7 +56,8 @@ class _Slot:
         """Whether its numbers may steer a kernel: those of a launch that is only timed are filled in."""
         if self.array is None or self.scratch:
             return False
-        steers = self.array.dtype.kind in "iu" and self.array.dtype.itemsize >= 4
+        dtype = self.array.dtype
+        steers = (dtype.kind in "iu" and dtype.itemsize >= 4) or dtype.kind == "b" or dtype == np.uint8
         return steers or self.array.nbytes <= _SMALL
 
 

@@ -33,7 +33,8 @@ class Knobs:
     timing: bool = False
     """The timeline alone: instructions take their time, but no data is computed or moved, and hazards and
     definedness are not followed. What the scalar unit reads and writes in global memory and in UB is real,
-    and so are copies of it, and of arrays of up to 1 MiB and of integers of 32 and 64 bits."""
+    and so are copies of it, of arrays of up to 1 MiB, of integers of 32 and 64 bits and of masks in bytes,
+    and what vector instructions make of nothing but these."""
     racecheck: bool = True
     """racecheck: hazards that nothing orders."""
     memcheck: bool = True

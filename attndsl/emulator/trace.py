@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from attndsl.emulator.errors import LaunchError
+from attndsl.target import Pipe
 
-_PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
+_PIPES = tuple(pipe.value for pipe in Pipe)
 """Threads of a core, in the order in which data pass them."""
 
 

@@ -32,10 +32,15 @@ class IllegalScheduleValue(ScheduleError):
         return IllegalScheduleValue(self.name, *self._told, where)
 
 
-class DoesNotFit(ScheduleError):
-    """The buffers of a schedule exceed a memory, ``space``."""
+_SMALLER_BUFFERS = "choose a smaller tile_k, rows, max_rows, base_n or base_k"
 
-    def __init__(self, space: str, needed: int, usable: int, largest: str, hint: str) -> None:
+
+class DoesNotFit(ScheduleError):
+    """The buffers of a schedule exceed a memory, ``space``; ``hint``: the options that make them smaller."""
+
+    def __init__(
+        self, space: str, needed: int, usable: int, largest: str, hint: str = _SMALLER_BUFFERS
+    ) -> None:
         self.space = space
         super().__init__(
             f"the schedule needs {needed} bytes of {space}, {usable} are usable; "

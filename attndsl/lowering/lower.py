@@ -20,6 +20,7 @@ from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.schedule_options import Schedule, limits_of
 from attndsl.lowering.one_name import one_name
 from attndsl.lowering.phases import PhaseInput, Place, phases
+from attndsl.lowering.results.only_tile import finishes_only_tiles, write_only_tile
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.selection.block_selection import selection, selects_blocks
 from attndsl.lowering.signature.kernel_signature import KernelSignature
@@ -131,7 +132,8 @@ def _item_loop(given: PhaseInput) -> Statement:
         taken, item = [*round_of_turn(context), Let(symbol=_TAKEN, value=item)], _TAKEN
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
-    on_rows = attention_loop(context, given.modifiers, finish, further)
+    only = write_only_tile(context, given.modifiers) if finishes_only_tiles(context) else None
+    on_rows = attention_loop(context, given.modifiers, finish, further, only)
     body = seq(
         *taken,
         *split_and_task(context, item),

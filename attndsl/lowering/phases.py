@@ -16,12 +16,14 @@ from attndsl.lowering.keys.append_rows import append_rows, appended_sources
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.results.earlier_partials import merge_earlier, merges_earlier
 from attndsl.lowering.results.merge_partials import merge_partials
+from attndsl.lowering.results.only_tile import of_several_tiles
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_statistics import leave_with_items, write_statistics
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
+from attndsl.lowering.selection.key_ends import find_ends, tells_ends
 from attndsl.tile.statements import Seq, Statement, seq
 
 
@@ -93,6 +95,12 @@ PHASES: tuple[Phase, ...] = (
         make=lambda given: prepare_selection(given.context),
     ),
     Phase(
+        name="find where the keys end that a mask in bytes shows",
+        place=Place.BEFORE,
+        applies=tells_ends,
+        make=lambda given: find_ends(given.context, given.modifiers),
+    ),
+    Phase(
         name="dequantize the weighted sums",
         place=Place.ITEM,
         applies=sums_integers,
@@ -108,7 +116,7 @@ PHASES: tuple[Phase, ...] = (
         name="write row statistics",
         place=Place.ITEM,
         applies=leave_with_items,
-        make=lambda given: write_statistics(given.context),
+        make=lambda given: write_statistics(given.context, of_several_tiles(given.context)),
     ),
     Phase(
         name="write rows, or leave them as partials",

@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import CallText, Span, StatementText
+from attndsl.target import Core, Pipe
 
 DROPPED_EVENT, SWAPPED_EVENT, MISNUMBERED_EVENT = "dropped event", "swapped event", "misnumbered event"
 WRONG_PIPE, DROPPED_CROSS_FLAG, MISSING_BARRIER = "wrong pipe", "dropped cross-core flag", "missing barrier"
 
-_CUBE_PIPES, _VECTOR_PIPES = ("MTE2", "MTE1", "M", "FIX"), ("MTE2", "V", "MTE3")
+_CUBE_PIPES, _VECTOR_PIPES = (
+    tuple(pipe.value for pipe in core.pipes if pipe is not Pipe.S) for core in (Core.AIC, Core.AIV)
+)
+_CUBE_ALONE, _VECTOR_ALONE = set(_CUBE_PIPES) - set(_VECTOR_PIPES), set(_VECTOR_PIPES) - set(_CUBE_PIPES)
 _EVENT = re.compile(r"HardEvent::(\w+?)_(\w+)\b")
 _ANY_EVENT = re.compile(r"HardEvent::(\w+)")
 _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
@@ -80,7 +84,7 @@ def wrong_pipes(source: EmittedText) -> Iterator[Defect]:
     for statement, call in _calls(source):
         at = source.code.find("<", statement.span.start) + 1
         if pipes := _event(call):
-            core = _VECTOR_PIPES if "V" in pipes or "MTE3" in pipes else _CUBE_PIPES
+            core = _VECTOR_PIPES if _VECTOR_ALONE.intersection(pipes) else _CUBE_PIPES
             start = source.code.index("HardEvent::", at) + len("HardEvent::")
             own = "_".join(pipes)
             others = [pair for pair in pairs if pair != own and set(pair.split("_")) <= set(core)]
@@ -90,7 +94,7 @@ def wrong_pipes(source: EmittedText) -> Iterator[Defect]:
         elif call.name == "CrossCoreSetFlag" and "PIPE_" in call.template:
             start = source.code.index("PIPE_", at) + len("PIPE_")
             own = source.code[start : source.code.index(">", start)].strip()
-            core = _CUBE_PIPES if own in ("FIX", "M", "MTE1") else _VECTOR_PIPES
+            core = _CUBE_PIPES if own in _CUBE_ALONE else _VECTOR_PIPES
             others = [each for each in core if each != own]
             after = others[statement.number % len(others)]
             yield Defect(WRONG_PIPE, Span(start, start + len(own)), after)

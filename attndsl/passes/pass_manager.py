@@ -8,7 +8,6 @@ from itertools import permutations
 from typing import Any
 
 from attndsl.base.errors import InternalError
-from attndsl.lowering.emit.field_names import check_field_names
 from attndsl.passes.events.synchronize import synchronize
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.plan_memory import plan_memory
@@ -139,7 +138,6 @@ def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Pro
 
     Raises:
         InternalError: the order of the passes is wrong, or a rule does not hold.
-        NamesTaken: the kernel needs the name of a tiling field for itself.
     """
     check_order(passes)
     established = LOWERED
@@ -163,4 +161,4 @@ def checked(program: Program, after: str, established: frozenset[Property]) -> P
     Raises:
         As :func:`run_passes`.
     """
-    return check(check_field_names(program), after, established)
+    return check(program, after, established)

@@ -90,13 +90,7 @@ def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
-        raise DoesNotFit(
-            memory.space.value,
-            end,
-            memory.usable,
-            text,
-            "choose a smaller tile_k, rows, max_rows, base_n or base_k",
-        )
+        raise DoesNotFit(memory.space.value, end, memory.usable, text)
     return placed
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from attndsl.lowering.errors import DoesNotFit, TooManyEvents
@@ -107,19 +107,16 @@ class Substitution:
         self._changed = dict(operands)
 
     def program(self, program: Program) -> Program:
-        """The program with all its tensors, buffers and statements substituted."""
-        return program.with_(
-            parameters=self._value(program.parameters),
-            workspace=self._value(program.workspace),
-            body=self._value(program.body),
-            cores={core: self._value(tree) for core, tree in program.cores.items()},
-            addresses={self._value(buffer): address for buffer, address in program.addresses.items()},
-        )
+        """The program with all tensors, buffers and statements substituted, whatever field they are in."""
+        every = {each.name: self._value(getattr(program, each.name)) for each in fields(program)}
+        return program.with_(**every)
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, tuple):
             changed = tuple(map(self._value, value))
             return changed if any(a is not b for a, b in zip(changed, value, strict=True)) else value
+        if isinstance(value, Mapping):
+            return {self._value(key): self._value(each) for key, each in value.items()}
         if isinstance(value, Statement | Region | GlobalRegion):
             if value not in self._changed:
                 self._changed[value] = self._node(value)

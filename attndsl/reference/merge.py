@@ -9,8 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.graph.nodes import Axes, EarlierPartial, LogSumExpMerge, Node, Softmax, WeightedSum
-from attndsl.reference.state import Labelled, State
+from attndsl.graph.nodes import (
+    Axes,
+    EarlierPartial,
+    LogSumExpMerge,
+    Node,
+    RowMax,
+    RowSum,
+    Softmax,
+    WeightedSum,
+)
+from attndsl.reference.state import Labelled, RowStatistics, State
 from attndsl.reference.streaming import row_statistics
 from attndsl.spec.contract.layout import Array
 
@@ -18,7 +27,7 @@ from attndsl.spec.contract.layout import Array
 def log_sum_exp_merge(state: State, node: LogSumExpMerge) -> Labelled:
     """The merged attention, axes (B, N, Q, E) or (S, N, E); rows without any key are zero."""
     outputs = [_rows(state, part, node.axes) for part in node.parts]
-    logs = [found["RowMax"] + np.log(found["RowSum"]) for found in _statistics(state, node)]
+    logs = [found[RowMax] + np.log(found[RowSum]) for found in _statistics(state, node)]
     top = np.maximum.reduce(logs)
     weights = [np.exp(each - np.where(np.isneginf(top), 0, top)) for each in logs]
     total = np.add.reduce(weights)
@@ -39,24 +48,24 @@ def _log_sum_exp(state: State, part: EarlierPartial, axes: Axes) -> Array:
     return state.whole(part.lse).aligned(axes)
 
 
-def merged_statistics(state: State, node: LogSumExpMerge) -> dict[str, Labelled]:
-    """The maximum and the sum of exponentials of each row over all segments, by the names of their nodes."""
+def merged_statistics(state: State, node: LogSumExpMerge) -> RowStatistics:
+    """The maximum and the sum of exponentials of each row over all segments, by type of their nodes."""
     parts = _statistics(state, node)
-    top = np.maximum.reduce([part["RowMax"] for part in parts])
+    top = np.maximum.reduce([part[RowMax] for part in parts])
     base = np.where(np.isneginf(top), 0, top)
-    total = np.add.reduce([part["RowSum"] * np.exp(part["RowMax"] - base) for part in parts])
-    return {"RowMax": Labelled(node.axes[:-1], top), "RowSum": Labelled(node.axes[:-1], total)}
+    total = np.add.reduce([part[RowSum] * np.exp(part[RowMax] - base) for part in parts])
+    return {RowMax: Labelled(node.axes[:-1], top), RowSum: Labelled(node.axes[:-1], total)}
 
 
-def _statistics(state: State, node: LogSumExpMerge) -> list[dict[str, Array]]:
+def _statistics(state: State, node: LogSumExpMerge) -> list[dict[type[Node], Array]]:
     """The row statistics of each part, aligned with the rows of the result."""
-    found = []
+    found = list[dict[type[Node], Array]]()
     for part in node.parts:
         if isinstance(part, EarlierPartial):
             lse = _log_sum_exp(state, part, node.axes[:-1])
-            found.append({"RowMax": lse, "RowSum": np.where(np.isneginf(lse), 0, 1).astype(state.real)})
+            found.append({RowMax: lse, RowSum: np.where(np.isneginf(lse), 0, 1).astype(state.real)})
             continue
         assert isinstance(part, WeightedSum) and isinstance(part.weights, Softmax)  # a rule of the graph
         each = row_statistics(state, part.weights)
-        found.append({name: values.aligned(node.axes[:-1]) for name, values in each.items()})
+        found.append({kind: values.aligned(node.axes[:-1]) for kind, values in each.items()})
     return found

@@ -23,6 +23,8 @@ from attndsl.graph.nodes import (
     Opposite,
     PackedQueries,
     Replace,
+    RowMax,
+    RowSum,
     Scalar,
     Scores,
     Softmax,
@@ -197,7 +199,7 @@ def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, float] | No
 def _softmax(state: State, node: Softmax, block: Block) -> Array:
     """Normalized probabilities, from row statistics that an earlier pass over all keys has found."""
     found = state.statistics[id(node)]
-    top, total = (found[name].data[block.location][..., None] for name in ("RowMax", "RowSum"))
+    top, total = (found[kind].data[block.location][..., None] for kind in (RowMax, RowSum))
     base = np.where(np.isneginf(top), 0, top)
     scores = evaluate(state, node.scores, block)
     shape = np.broadcast_shapes(scores.shape, base.shape)

@@ -40,6 +40,9 @@ class Labelled:
         return np.expand_dims(data, missing) if missing else data
 
 
+RowStatistics: TypeAlias = "dict[type[Node], Labelled]"
+"""Numbers of the rows of a softmax, by type of the nodes that ask for them."""
+
 WholeRules: TypeAlias = "Mapping[type[Node], Callable[[State, Any], Labelled]]"
 RowRules: TypeAlias = "Mapping[type[Rows], Callable[[State, Any, int, int], RowReader]]"
 
@@ -62,7 +65,7 @@ class State:
     """One run: the call, the floating dtype of all arithmetic, and what is computed so far.
 
     ``rules``: passed down, so that a rule asks for the value of any node and knows no other rule.
-    ``values``: whole values by node; ``statistics``: row maximum and sum by softmax node; ``boundaries``:
+    ``values``: whole values by node; ``statistics``: those of rows by softmax node; ``boundaries``:
     first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`;
     ``most_tasks``: blocks of queries that are computed at most, None for all; ``left_out``: batch row,
     key/value head, first query and end of those that are not.
@@ -72,7 +75,7 @@ class State:
     real: np.dtype[Any]
     rules: Rules
     values: dict[int, Labelled] = field(default_factory=dict)
-    statistics: dict[int, dict[str, Labelled]] = field(default_factory=dict)
+    statistics: dict[int, RowStatistics] = field(default_factory=dict)
     boundaries: dict[int, Array] = field(default_factory=dict)
     scratch: Scratch = field(default_factory=Scratch)
     decided: dict[tuple[object, int], Any] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.graph.nodes import BlockRequantize, Node, Rows, Scores, Softmax, WeightedSum
+from attndsl.graph.nodes import BlockRequantize, Node, RowMax, Rows, RowSum, Scores, Softmax, WeightedSum
 from attndsl.reference.accumulator import Accumulator
 from attndsl.reference.blocks import Block
 from attndsl.reference.query_space import query_space
@@ -12,7 +12,7 @@ from attndsl.reference.ranges import Visibility
 from attndsl.reference.requantize import RequantizingAccumulator
 from attndsl.reference.scores import evaluate
 from attndsl.reference.selected import named, selections
-from attndsl.reference.state import Labelled, State
+from attndsl.reference.state import Labelled, RowStatistics, State
 from attndsl.reference.tasks import Rowset, Rowsets, Task, queries_in_block, query_block, query_tasks, spread
 from attndsl.reference.threads import for_each
 from attndsl.spec.contract.layout import Array
@@ -27,8 +27,8 @@ def weighted_sum(state: State, node: WeightedSum) -> Labelled:
     return _stream(state, node.weights, node.values)
 
 
-def row_statistics(state: State, softmax: Softmax) -> dict[str, Labelled]:
-    """The maximum and the sum of exponentials of each score row, under the names of their nodes."""
+def row_statistics(state: State, softmax: Softmax) -> RowStatistics:
+    """The maximum and the sum of exponentials of each score row, by type of their nodes."""
     if id(softmax) not in state.statistics:
         _stream(state, softmax, None)
     return state.statistics[id(softmax)]
@@ -74,8 +74,8 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
         out[location] = top[location] = total[location] = np.nan
     if isinstance(softmax, Softmax):
         state.statistics[id(softmax)] = {
-            "RowMax": Labelled(space.axes, top),
-            "RowSum": Labelled(space.axes, total),
+            RowMax: Labelled(space.axes, top),
+            RowSum: Labelled(space.axes, total),
         }
     return Labelled((*space.axes, "E"), out)
 

@@ -39,7 +39,16 @@ from attndsl.reference.block_selection import top_k, window_sum
 from attndsl.reference.cache import CACHES
 from attndsl.reference.merge import log_sum_exp_merge, merged_statistics
 from attndsl.reference.rows import STORED_ROWS
-from attndsl.reference.state import Labelled, Rules, State, WholeRules, as_real, rounded, stored_dtype
+from attndsl.reference.state import (
+    Labelled,
+    Rules,
+    State,
+    WholeRules,
+    as_real,
+    no_rule,
+    rounded,
+    stored_dtype,
+)
 from attndsl.reference.streaming import row_statistics, weighted_sum
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES
@@ -131,7 +140,9 @@ def _row_statistic(state: State, node: RowMax | RowSum) -> Labelled:
     else:
         assert isinstance(node.softmax, Softmax)  # a rule of the graph
         found = row_statistics(state, node.softmax)
-    return found["RowMax" if isinstance(node, RowMax) else "RowSum"]
+    if type(node) not in found:
+        raise no_rule(node, "among the statistics of rows")
+    return found[type(node)]
 
 
 def _repeat(state: State, node: Repeat) -> Labelled:

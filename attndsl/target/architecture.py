@@ -12,23 +12,32 @@ from dataclasses import dataclass
 from enum import Enum
 
 
+class Pipe(Enum):
+    """Instruction queues of a core: in order within one, concurrent across (GUIDE).
+
+    They stand in the order in which data pass them, those of the cube core first.
+    """
+
+    S = "S"
+    MTE2 = "MTE2"
+    MTE1 = "MTE1"
+    M = "M"
+    FIX = "FIX"
+    V = "V"
+    MTE3 = "MTE3"
+
+
 class Core(Enum):
     """The two kinds of core; a block is one AIC with two AIVs (MIX 1:2)."""
 
     AIC = "AIC"
     AIV = "AIV"
 
-
-class Pipe(Enum):
-    """Instruction queues of a core: in order within one, concurrent across (GUIDE)."""
-
-    S = "S"
-    V = "V"
-    M = "M"
-    MTE1 = "MTE1"
-    MTE2 = "MTE2"
-    MTE3 = "MTE3"
-    FIX = "FIX"
+    @property
+    def pipes(self) -> tuple[Pipe, ...]:
+        """The pipes that it has, in the order in which data pass them."""
+        without = {Core.AIC: (Pipe.V, Pipe.MTE3), Core.AIV: (Pipe.MTE1, Pipe.M, Pipe.FIX)}[self]
+        return tuple(pipe for pipe in Pipe if pipe not in without)
 
 
 class MemorySpace(Enum):

@@ -99,6 +99,11 @@ class GlobalTensor:
     shared: str = ""
     meaning: str = ""
 
+    @property
+    def is_ring(self) -> bool:
+        """Whether the cores of a block exchange data through it, slot by slot."""
+        return self.shared == "block"
+
     def region(
         self, offset: ExprLike = 0, rows: ExprLike = 1, cols: ExprLike = 1, pitch: ExprLike = 0
     ) -> GlobalRegion:

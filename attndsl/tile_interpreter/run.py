@@ -97,6 +97,7 @@ def interpret(
     lists = {name: value for name, value in launch.arguments.items() if isinstance(value, tuple)}
     memory |= {sizes_of(name): tuple(entry.shape for entry in entries) for name, entries in lists.items()}
     memory[WORKSPACE] = launch.workspace
+    memory |= dict(_read_by_scalars(launch))
     dtypes = _PRECISE if precise else NUMPY_DTYPES
     device = Device(launch.blocks, launch.compiled.program.device.architecture, dtypes)
     waiting = list(_cores(launch, memory, device, DisjointCheck if check_disjoint else watcher))
@@ -107,6 +108,15 @@ def interpret(
             if waiting and device.moves == before:
                 raise InternalError("the cores of the tile program wait for each other for ever")
     count_run(device.ring_writes)
+
+
+def _read_by_scalars(launch: Launch) -> Iterator[tuple[str, Array]]:
+    """The workspace tensors whose elements scalar units read, by name, from their places on."""
+    for tensor in launch.compiled.program.workspace:
+        if tensor.dtype == "int32" and tensor.shared == "device":
+            start = int(launch.tiling[f"{tensor.name}Offset"])
+            rest = launch.workspace[start:]
+            yield tensor.name, rest[: rest.size // 4 * 4].view(np.int32)
 
 
 def _flat(value: Array | tuple[Array, ...]) -> Any:

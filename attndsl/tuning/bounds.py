@@ -18,7 +18,7 @@ is read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from attndsl.target import Core, Device, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.entry_size import sizes_of
 from attndsl.tile.program import Program
-from attndsl.tuning.work import PIPES, Counter, Work
+from attndsl.tuning.work import COUNTED, Counter, Work
 
 Array = npt.NDArray[Any]
 _EXPONENT = 4
@@ -39,9 +39,13 @@ _EXPONENT = 4
 
 @dataclass(frozen=True)
 class Bounds:
-    """Microseconds that each resource of a launch takes alone."""
+    """Microseconds that each resource of a launch takes alone.
+
+    ``counted``: how many parts of the program were counted for it, as :attr:`Counter.counted`.
+    """
 
     microseconds: Mapping[str, float]
+    counted: int = field(default=0, compare=False)
 
     @property
     def limit(self) -> str:
@@ -68,7 +72,7 @@ def bounds_of(program: Program, tiling: Mapping[str, int | float], arguments: Ma
         arguments: arrays by parameter, tuples of them for lists; none for results and absent ones.
     """
     device, blocks = program.device, int(tiling["blocks"])
-    scalars = {**_tensors(arguments), **tiling}
+    scalars = {**_tensors(arguments), **_unknown(program), **tiling}
     cube, vector = (Counter(program, core, scalars) for core in (Core.AIC, Core.AIV))
     cubes = [cube.work(block, blocks) for block in range(blocks)]
     vectors = [
@@ -81,12 +85,20 @@ def bounds_of(program: Program, tiling: Mapping[str, int | float], arguments: Ma
         "memory": _memory([*cubes, *vectors], cold, device),
         "L2": _l2([*cubes, *vectors], device),
     }
-    for core, pipe in PIPES:
+    for core, pipe in COUNTED:
         works = cubes if core is Core.AIC else vectors
         cycles = max(_cycles(work, core, pipe, cold) for work in works)
         if cycles:
             found[f"{core.value} {pipe.value}"] = cycles
-    return Bounds({name: device.microseconds(cycles) for name, cycles in found.items()})
+    microseconds = {name: device.microseconds(cycles) for name, cycles in found.items()}
+    return Bounds(microseconds, cube.counted + vector.counted)
+
+
+def _unknown(program: Program) -> dict[str, Any]:
+    """The workspace tensors as scalars read them: what a kernel finds in the call's data is not known before,
+    and an end of keys bounds nothing."""
+    largest = np.broadcast_to(np.int32(np.iinfo(np.int32).max), (1 << 31,))
+    return {global_key(each.name): largest for each in program.workspace if each.dtype == "int32"}
 
 
 def _tensors(arguments: Mapping[str, Any]) -> dict[str, Any]:

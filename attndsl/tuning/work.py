@@ -30,17 +30,7 @@ Counts = npt.NDArray[np.float64]
 Scalars = dict[str, Any]
 _Act = Callable[[Scalars, Counts], None]
 
-PIPES = (
-    (Core.AIC, Pipe.S),
-    (Core.AIC, Pipe.M),
-    (Core.AIC, Pipe.MTE1),
-    (Core.AIC, Pipe.MTE2),
-    (Core.AIC, Pipe.FIX),
-    (Core.AIV, Pipe.S),
-    (Core.AIV, Pipe.V),
-    (Core.AIV, Pipe.MTE2),
-    (Core.AIV, Pipe.MTE3),
-)
+COUNTED = tuple((core, pipe) for core in Core for pipe in core.pipes)
 """The pipes whose cycles are counted."""
 
 
@@ -49,7 +39,7 @@ class Work:
     """The work of one core.
 
     Attributes:
-        cycles: of each of :data:`PIPES`, all bytes found in L2.
+        cycles: of each of :data:`COUNTED`, all bytes found in L2.
         read, written: bytes by tensor of global memory.
         cold: cycles that MTE2 would take longer if no byte of a tensor were in L2.
     """
@@ -77,23 +67,25 @@ class Counter:
             for tensor in (*item.gm_reads(), *item.gm_writes())
         )
         self._tensors = list(dict.fromkeys(moved))
-        self._size = len(PIPES) + 3 * len(self._tensors)
+        self._size = len(COUNTED) + 3 * len(self._tensors)
         self._defined = frozenset((BLOCK_INDEX.name, SUB_BLOCK.name)) | _defined(program.body)
         self._plans: dict[int, _Plan] = {}
         self._known: dict[tuple[Any, ...], Counts] = {}
         self._nothing = np.zeros(self._size)
+        self.counted = 0
+        """Parts of the program that were counted, each under one set of numbers that it depends on."""
 
     def work(self, block: int, blocks: int, sub: int = 0) -> Work:
         """The work of the core ``sub`` of a block."""
         counters = dict.fromkeys(step_counters(self.program), 0)  # no work depends on them
         scalars = {**self._given, **counters, "blockIndex": block, "blockCount": blocks, "subBlock": sub}
         counts = self._count(self.program.body, scalars)
-        first, tensors = len(PIPES), len(self._tensors)
+        first, tensors = len(COUNTED), len(self._tensors)
         read, written, cold = (
             dict(zip(self._tensors, counts[first + part * tensors :].tolist(), strict=False))
             for part in range(3)
         )
-        return Work(dict(zip(PIPES, counts[:first].tolist(), strict=True)), read, written, cold)
+        return Work(dict(zip(COUNTED, counts[:first].tolist(), strict=True)), read, written, cold)
 
     # Statements -----------------------------------------------------------------------------------------
 
@@ -106,6 +98,7 @@ class Counter:
             key += tuple([guard.value(scalars) for guard in plan.guards])
         known = self._known.get(key)
         if known is None:
+            self.counted += 1
             known = self._known[key] = plan.make(scalars)
         return known
 
@@ -256,7 +249,7 @@ class Counter:
     # Instructions ---------------------------------------------------------------------------------------
 
     def _instruction(self, item: Instruction) -> _Plan:
-        if item.core is not self.core or (item.core, item.pipe) not in PIPES:
+        if item.core is not self.core or (item.core, item.pipe) not in COUNTED:
             return _Plan()
         asked = _Asked()
         item.units(asked)
@@ -265,11 +258,11 @@ class Counter:
             *((item.src.rows, item.matrices) if isinstance(item, LoadNz) else ()),
             *((item.initial,) if isinstance(item, Mmad) else ()),
         ]
-        pipe, issue = PIPES.index((item.core, item.pipe)), PIPES.index((item.core, Pipe.S))
+        pipe, issue = COUNTED.index((item.core, item.pipe)), COUNTED.index((item.core, Pipe.S))
         reads, writes = (
             [self._tensors.index(each) for each in tensors] for tensors in (item.gm_reads(), item.gm_writes())
         )
-        first, tensors = len(PIPES), len(self._tensors)
+        first, tensors = len(COUNTED), len(self._tensors)
 
         def make(scalars: Scalars) -> Counts:
             machine, counts = _Present(scalars), np.zeros(self._size)

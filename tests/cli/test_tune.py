@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from attndsl.cli import schedule_text
 from attndsl.cli import tune as tune_module
 from attndsl.cli.cli import cli
 from attndsl.cli.command_frame import run_command
@@ -141,7 +142,15 @@ def test_show_tells_bounds_of_other_schedules(spec):
     assert "no choice is stored for this kernel: defaults but for what the spec states: " in shown
     assert "split_kv=1" in shown and "default  (this one)" in shown
     ranks = [float(line.split("(")[-1].split()[0]) for line in shown.splitlines() if "'s rank)" in line]
-    assert 1 <= len(ranks) <= 5 and ranks == sorted(ranks)
+    assert 1 <= len(ranks) <= 5 and ranks == sorted(ranks) and "takes long" not in shown
+
+
+def test_show_counts_work_for_a_few_seconds(spec, monkeypatch):
+    """Of prompts the bounds of all runners-up took minutes; what is left out is told."""
+    monkeypatch.setattr(schedule_text, "_MOST_COUNTED", 0)
+    shown = run("show", spec, "--set", "D=64", "--stage", "schedule").output
+    assert shown.count("'s rank)") <= 1
+    assert re.search(r"\n  \d+ more schedules differ in one option; to count their work takes long", shown)
 
 
 @needs_compiler

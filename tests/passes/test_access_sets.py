@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.expr import Const
-from attndsl.passes.events.access_sets import AccessIndex, is_ring
+from attndsl.passes.events.access_sets import AccessIndex
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadRows, StoreRows
@@ -48,7 +48,7 @@ def test_rings_are_accessed_and_clash_with_nothing():
     assert told(index, index.rings) == {"MTE2 ring", "MTE3 ring"}
     assert told(index, index.of[read]) == {"MTE2 x", "MTE2 ring"}
     assert not index.clashing[write] & index.rings
-    assert is_ring(RING) and not is_ring(GlobalTensor(name="in", dtype="float32", role="input"))
+    assert RING.is_ring and not GlobalTensor(name="in", dtype="float32", role="input").is_ring
 
 
 def test_pipes_are_those_that_the_tree_uses():

@@ -274,6 +274,36 @@ def test_cores_meet_where_there_is_something_to_write(always):
     assert len(flags) == 4 and {id(item) in under for item in flags} == {not always}
 
 
+ENDS = ring("ends", "int32", shared="device")
+
+
+def read_by_scalars(late: bool = False, elsewhere: bool = False) -> Program:
+    out = Buffer(name="endsOut", space=MemorySpace.UB, dtype="int32", size=Const(64))
+    writer = stage("Find", Core.AIV, StoreRows(dst=ENDS.region(0, 1, 64), src=out.region(0, 1, 64)))
+    reader: list[Let | Stage] = [Let(symbol=Symbol("end"), value=ENDS.at(2))]
+    if elsewhere:
+        reader.append(stage("Load", Core.AIV, LoadRows(dst=out.region(0, 1, 64), src=ENDS.region(0, 1, 64))))
+    body = seq(*reader, writer) if late else seq(writer, *reader)
+    return early().with_(workspace=(ENDS,), body=body)
+
+
+def test_all_cores_wait_for_what_scalar_units_read():
+    flags = [
+        item.name
+        for item in derive_flags(read_by_scalars()).body.walk()
+        if isinstance(item, SetCrossFlag | WaitCrossFlag)
+    ]
+    assert flags == ["allFind", "allFind", "endsReady", "endsReady"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"), [("late", "runs once, first"), ("elsewhere", "one writing and one")]
+)
+def test_what_scalar_units_read_is_written_first_and_read_by_nothing_else(wrong, text):
+    with pytest.raises(InternalError, match=text):
+        derive_flags(read_by_scalars(**{wrong: True}))
+
+
 @pytest.mark.parametrize("wrong", ["repeated", "late"])
 def test_what_cubes_read_is_written_once_and_first(wrong):
     with pytest.raises(InternalError, match="runs once, first"):

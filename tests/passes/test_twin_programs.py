@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 
 import pytest
 
@@ -18,6 +18,7 @@ from attndsl.passes import twin_programs
 from attndsl.passes.twin_programs import Finished, TwinPasses
 from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.spec.operator.operator import Operator
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.operand_pairs import OperandPairs
 from attndsl.tile.program import Program
@@ -131,12 +132,12 @@ def with_first_instruction(program: Program, how: str) -> Program:
 def differing(program: Program) -> dict[str, Program]:
     constant, *constants = program.constants
     tensor, *parameters = program.parameters
-    field, *tiling = program.tiling
+    scalar, *tiling = program.tiling
     return {
         "a statement more": with_first_instruction(program, "twice"),
         "another line": with_first_instruction(program, "moved"),
         "a constant": program.with_(constants=(replace(constant, meaning="another"), *constants)),
-        "another value": program.with_(tiling=(replace(field, value=field.value + 1), *tiling)),
+        "another value": program.with_(tiling=(replace(scalar, value=scalar.value + 1), *tiling)),
         "another dtype": program.with_(parameters=(replace(tensor, dtype="float32"), *parameters)),
         "a workspace tensor less": program.with_(workspace=program.workspace[1:]),
     }
@@ -200,3 +201,22 @@ def test_the_lowered_twin_is_verified() -> None:
     passes(first)
     with pytest.raises(InternalError, match=r"after lower: .*bfloat16"):
         passes(wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Annotated(Program):
+    """A program with the result of another pass."""
+
+    last_use: Mapping[Buffer, tuple[Buffer, ...]] = field(default_factory=dict)
+
+
+def test_a_field_of_a_new_pass_is_taken_over() -> None:
+    program = lowered_pair()[1]
+    half, other = program.buffers()[:2]
+    values = {each.name: getattr(program, each.name) for each in fields(program)}
+    annotated = _Annotated(**values, last_use={half: (other, half), other: ()})
+    changed = replace(half, dtype="float32")
+    found = twin_programs.Substitution({half: changed}).program(annotated)
+    assert isinstance(found, _Annotated)
+    assert found.last_use == {changed: (other, changed), other: ()}
+    assert changed in found.buffers() and half not in found.buffers()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attndsl.graph.errors import GraphError
+from attndsl.graph.nodes import RowMax, RowSum
+from attndsl.reference.whole import RULES, new_state
 from attndsl.spec import Operator, attend, errors
 
 B, N, K, S, T, D = 2, 4, 2, 5, 24, 8
@@ -124,3 +128,19 @@ def test_what_the_author_says_of_a_pair_stands_alone() -> None:
     op.output("out", attend.merge(part, (before, logs)), like=query, layouts="B N 1 D")
     rules = [rule.text for rule in op.constraints if rule.argument in ("before", "logs")]
     assert rules == ["my own words", "needed by logs, the other half of an earlier partial"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _RowMean(RowSum):
+    """A statistic that no rule accumulates."""
+
+
+def test_a_row_statistic_without_a_rule_is_no_other_one() -> None:
+    bound = step().bind(**call())
+    state = new_state(bound, np.dtype(np.float64))
+    node = next(each for each in bound.graph.nodes if isinstance(each, RowSum))
+    rule = RULES.whole[RowMax]
+    assert (rule(state, node).data > 0).all()
+    unknown = _RowMean(**{each.name: getattr(node, each.name) for each in fields(node)})
+    with pytest.raises(GraphError, match="_RowMean"):
+        rule(state, unknown)

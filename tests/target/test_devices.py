@@ -18,7 +18,14 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
 from attndsl.spec.errors import SpecError, UnknownTargetError
 from attndsl.spec.operator.loader import load, load_file, shipped_names
-from attndsl.target import DEFAULT_DEVICE, UnknownDeviceError, device, device_names
+from attndsl.target import (
+    DEFAULT_DEVICE,
+    Core,
+    Pipe,
+    UnknownDeviceError,
+    device,
+    device_names,
+)
 from attndsl.target.costs import cost_lines
 from tests.support.small_specs import decode_spec
 
@@ -136,3 +143,9 @@ def test_a_schedule_may_use_the_cores_that_there_are() -> None:
 def test_the_default_is_the_device_of_an_operator_that_names_none() -> None:
     assert Operator("plain").device is device(DEFAULT_DEVICE)
     assert Operator("other", target="ascend910b4").device is device("ascend910b4")
+
+
+def test_pipes_of_a_core_are_told_in_the_order_of_data() -> None:
+    """Loads, work, stores: what fills a memory comes before what reads it."""
+    assert Core.AIC.pipes == (Pipe.S, Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.FIX)
+    assert Core.AIV.pipes == (Pipe.S, Pipe.MTE2, Pipe.V, Pipe.MTE3)

@@ -180,3 +180,32 @@ def test_a_feature_that_mattered_in_no_case_gets_one_in_which_it_does(mode: int,
     found = (member._overdue(np.random.default_rng(turn), ops.self_attention, turn, turn) for turn in turns)
     case = next(each for each in found if each is not None)
     assert effective_features(case.call(), [feature]) == {feature}
+
+
+def test_a_search_that_finds_no_elements_names_their_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spec may well be right: the search failed."""
+    monkeypatch.setattr(cases, "_ATTEMPTS", 2)
+    declared = (
+        'lengths = op.lengths("lengths", "B", one_for_all=False)\n'
+        'op.require(lengths[attend.BATCH] * lengths[attend.BATCH] == 7, "must be the root of 7",'
+        ' over={attend.BATCH: B}, argument="lengths")'
+    )
+    keys = "attend.rows(key, length=lengths[b])"
+    body = (
+        f"s = attend.scores(query, {keys}) * 0.2",
+        'out = attend.softmax(s) @ attend.rows(value, length=lengths[b])\nop.output("out", out, like=query)',
+    )
+    operator = decode_spec(tmp_path, *body, declared=declared)
+    with pytest.raises(cases.NoCaseFound, match=r"search for cases of small_decode failed.*root of 7"):
+        Stream(operator).take(1)
+
+
+def test_calls_that_cannot_be_long_have_several_key_tiles() -> None:
+    """Where queries are as many as keys, so many rows are too many tasks to be few."""
+    words = ("long few", "several few", "several", "few", "")
+    member = Stream(ops.relay_attention).members[0]
+    assert tuple(member._workload(0, attempt) for attempt in range(0, 25, 5)) == words
+    member._hopeless = {"long few", "several"}
+    assert [member._workload(0, attempt) for attempt in (0, 5, 10, 29)] == ["several few", "few", "", ""]

@@ -368,3 +368,15 @@ def test_where_the_benchmark_overflows_one_rounding_of_all_terms_is_allowed(off:
     benchmark = np.full((4, 8), np.inf, np.float16)
     found = compare(actual, golden, benchmark, bound=1.0, sizes=sizes)
     assert found.ok == ok
+
+
+@pytest.mark.parametrize(("off", "ok"), [(2.0**-12, True), (0.02, False)])
+def test_where_the_benchmark_overflows_small_means_are_held_to_their_own_rounding(
+    off: float, ok: bool
+) -> None:
+    """Probabilities sum up to 1, so that nothing of a mean is larger than its size tells: 2 % of a result of
+    0.01 are far within the elementwise bound, and no rounding makes them."""
+    golden = np.full((4, 8), 0.01)
+    actual = (golden * (1 + off * np.where(np.arange(8) % 2, 1, -1))).astype(np.float16)
+    found = compare(actual, golden, np.full((4, 8), np.nan, np.float16), bound=2.0**-8)
+    assert found.error < found.bound and found.ok == ok

@@ -12,7 +12,7 @@ import pytest
 from attndsl.campaign.judging import judge, wanted_of
 from attndsl.codegen.samples.device_cases import DeviceCase
 from attndsl.codegen.samples.direct import allowed
-from attndsl.graph.nodes import EarlierPartial, LogSumExpMerge
+from attndsl.graph.nodes import EarlierPartial, LogSumExpMerge, RowMax, RowSum
 from attndsl.reference.merge import merged_statistics
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
@@ -41,7 +41,7 @@ def keys_alone(call: Call) -> np.ndarray:
     with np.errstate(all="ignore"):
         state = new_state(call, np.dtype(np.float32))
         found = merged_statistics(state, replace(merge, parts=alone))
-        return found["RowMax"].data + np.log(found["RowSum"].data)
+        return found[RowMax].data + np.log(found[RowSum].data)
 
 
 def test_both_sides_weigh_about_the_same() -> None:

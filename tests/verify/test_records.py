@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -334,3 +335,24 @@ def test_digests_are_those_of_every_process() -> None:
         for seed in ("1", "13")
     )
     assert first == second and "contract" in first
+
+
+def test_a_verification_tells_features_as_the_list_does(verified):
+    """Those without effect in the cases that have them, and apart those that can change no result."""
+    never = {name for name, count in verified.features_effective().items() if not count}
+    assert "maskType=UNDEFINED" in never
+    immaterial = records.known_immaterial(ops.relay_attention, verified.features_effective())
+    assert immaterial == {"maskType=UNDEFINED": ONLY_VALUE}
+    plain, told = (
+        "\n".join(each._summary()) for each in (verified, replace(verified, immaterial=immaterial))
+    )
+    assert "features without effect in their cases: " in plain and "can change no result" not in plain
+    assert "features that can change no result: maskType=UNDEFINED" in told
+
+
+def test_a_verification_tells_the_values_of_parameters(verified):
+    """All of them in the document; in the table those that are not at their default."""
+    for row, written in zip(verified.rows, verified.to_json()["rows"], strict=True):
+        assert {"headNum", "kvHeadNum", "qkScale", "maskType"} <= set(written["parameters"])
+        assert "headNum" in row.stated and "maskType" not in row.stated
+        assert written["parameters"]["headNum"] == row.parameters["headNum"]

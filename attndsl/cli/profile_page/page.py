@@ -23,10 +23,11 @@ from attndsl.cli.profile_page.spans import BlockSpans, middle, spans_of
 from attndsl.codegen.text.render import render
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.spec.binding.call import Call
+from attndsl.target import Pipe
 from attndsl.tile.program import Program
 
 TEMPLATE = "report/profile.html.j2"
-PIPES = ("MTE2", "MTE1", "M", "FIX", "V", "MTE3")
+PIPES = tuple(pipe.value for pipe in Pipe if pipe is not Pipe.S)
 """Rows of a core, in the order in which data pass the pipes. What the scalar unit does is no instruction."""
 _MOST_SPANS = 3000
 _NEAR, _EVEN = 0.9, 0.9

@@ -18,7 +18,10 @@ Core::Core(int index_, int block_, int sub_, CoreKind kind_, size_t agents, uint
     auto* words = reinterpret_cast<uint16_t*>(storage_.back().get());
     for (uint32_t i = 0; i < n / 2; ++i) words[i] = static_cast<uint16_t>(poison);
     memories_[m].attach(kind_of, name_of(kind_of), storage_.back().get(), n, false, 0, ordered_);
-    if (!ordered_ && kind_of == MemoryKind::UB) scalar_blocks.assign(n / kBlock, false);
+    if (ordered_ || kind_of != MemoryKind::UB) continue;
+    // where only time is followed: instructions on real data find it defined
+    real_blocks.resize(n / kBlock);
+    memories_[m].defined.assign(n / kBlock + 1, kAllBytes);
   }
 }
 

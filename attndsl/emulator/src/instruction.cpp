@@ -230,7 +230,9 @@ bool Instruction::admit(const Work& work) {
   }
   if (machine->knobs.timing) {
     take_time(work);
-    return is_real();
+    bool real = is_real();
+    note_real(real);
+    return real;
   }
   uint32_t count = core->issue(pipe_, machine->knobs.auto_sync);
   ++core->instructions[static_cast<size_t>(pipe_)];
@@ -278,18 +280,40 @@ void Instruction::take_time(const Work& work) {
   execute(work, moved);
 }
 
-// Where only time is followed: the scalar unit's own work takes effect, and copies of what it wrote or may read.
+// Where only time is followed: the scalar unit's own work takes effect, copies of what it wrote or may read, and
+// vector instructions whose operands are all made of that.
 bool Instruction::is_real() const {
   if (pipe_ == Pipe::S) return true;
+  if (pipe_ == Pipe::V) {
+    for (const Operand& o : operands()) {
+      bool real = true;
+      auto look = [&](uint64_t first, uint64_t n, uint32_t) { real = real && core->real_blocks.has_all(first, n); };
+      if (o.kind != AccessKind::Read) continue;
+      if (o.memory->kind != MemoryKind::UB) return false;
+      o.is_lanes ? for_each_run(o.lanes, look) : for_each_run(o.extent, look);
+      if (!real) return false;
+    }
+    return true;
+  }
   if (pipe_ != Pipe::MTE2 && pipe_ != Pipe::MTE3) return false;
   for (const Operand& o : operands()) {
     if (o.kind != AccessKind::Read || o.is_lanes) continue;
     if (o.memory->kind == MemoryKind::GM && o.memory->real) return true;
     if (o.memory->kind != MemoryKind::UB) continue;
-    for (uint64_t block = o.extent.at / kBlock; block < ceil_div(o.extent.end(), kBlock); ++block)
-      if (core->scalar_blocks[block]) return true;
+    uint64_t first = o.extent.at / kBlock;
+    if (core->real_blocks.has_any(first, ceil_div(o.extent.end(), kBlock) - first)) return true;
   }
   return false;
+}
+
+// What an instruction leaves in UB is real data, or none.
+void Instruction::note_real(bool real) const {
+  if (core->real_blocks.empty()) return;
+  auto note = [&](uint64_t first, uint64_t n, uint32_t) { core->real_blocks.put(first, n, real); };
+  for (const Operand& o : operands()) {
+    if (o.kind == AccessKind::Read || o.memory->kind != MemoryKind::UB) continue;
+    o.is_lanes ? for_each_run(o.lanes, note) : for_each_run(o.extent, note);
+  }
 }
 
 void Instruction::undefined_reaches(const char* sink, const Memory* from, uint64_t address, uint64_t bytes) {

@@ -132,7 +132,6 @@ void scalar_store(Place to, uint64_t bits, uint32_t bytes, const char* what, con
   to.memory->set_defined(to.at, bytes, true);
   if (to.memory->kind != MemoryKind::GM) {
     std::memcpy(to.memory->data + to.at, &bits, bytes);
-    if (!core->scalar_blocks.empty() && to.memory->kind == MemoryKind::UB) core->scalar_blocks[to.at / kBlock] = true;
     return;
   }
   CachedLine& line = fetch(to, at);

@@ -48,16 +48,18 @@ def attention_loop(
     modifiers: Modifiers,
     finish: Sequence[Statement],
     further: FurtherUse | None = None,
+    only_tile: Statement | None = None,
 ) -> Seq:
     """The stages of an item. The first runs ``prefetch_distance`` tiles ahead of the weighted sums.
 
     Quantized rows are widened ``widen_lead`` tiles ahead of the scores, so that the cube does not wait for
-    them. ``finish``: its complete rows, stages of a continuous pipeline.
+    them. ``finish``: its complete rows, stages of a continuous pipeline. ``only_tile``: what is done with the
+    weighted sums of an item's only tile instead, which then need no running sums.
     """
     lag = context.schedule.prefetch_distance
     lead = context.schedule.widen_lead if context.widens else 0
     keyed = has_keys(context)
-    start, sums = start_rows(context), start_sums(context)
+    start, sums = start_rows(context), start_sums(context, always=only_tile is None)
     steps: list[_Step] = [
         (widen_rows(context, context.keys), 0, keyed),
         (score_tile(context), lead, keyed),
@@ -65,7 +67,7 @@ def attention_loop(
         (further.of_tile if further else None, lead, keyed),
         (widen_rows(context, context.values), lead, keyed),
         (weighted_tile(context), lag, keyed),
-        (update_tile(context), lag, keyed),
+        (update_tile(context, only_tile), lag, keyed),
     ]
     scalars, first = (further.scalars, further.begin) if further else ((), None)
     last = further.finish if further else ()

@@ -22,6 +22,7 @@ from attndsl.lowering.attention.step_scores import (
     exponentials,
     loaded_buffers,
     scored,
+    seen_lanes,
     weights,
     with_tile_operands,
 )
@@ -120,22 +121,23 @@ def _seeded(context: Context, sink: nodes.Node) -> Statement:
     return chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), where)
 
 
-def start_sums(context: Context) -> Stage:
-    """The weighted sums of rows that have seen no value: zero."""
+def start_sums(context: Context, *, always: bool = True) -> Stage:
+    """The weighted sums of rows that have seen no value: zero; ``always``: of an item with one tile, too."""
     state = vector_buffers(context).accumulator
     fill = Fill(dst=whole(state, 0, ROWS * context.padded_value_size), value=Const(0), where=context.where)
     doc = "Initializes the weighted sums of the rows."
-    return _start(context, "StartSums", seq(fill), doc)
+    return _start(context, "StartSums", seq(fill), doc, always=always)
 
 
-def _start(context: Context, name: str, body: Seq, doc: str) -> Stage:
+def _start(context: Context, name: str, body: Seq, doc: str, *, always: bool = True) -> Stage:
     # of a task with one row the second vector core has none
+    has_rows = ROWS > 0
     return Stage(
         name=context.label(name),
         part=context.suffix,
         core=Core.AIV,
         doc=doc,
-        body=seq(If(condition=ROWS > 0, then=body)),
+        body=seq(If(condition=has_rows if always else has_rows & (TILES != 1), then=body)),
         where=context.where,
     )
 
@@ -202,7 +204,7 @@ def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _Ti
             probabilities=_rounded(context),
         )
     b, quantizes = vector_buffers(context), context.attention.requantize is not None
-    rounded = quantize(context, b, tile_row(context)) if quantizes else _rounded(context)
+    rounded = quantize(context, b, tile_row(context)) if quantizes else seen_lanes(context, _rounded(context))
     sums = row_sums(context, needs_sums)
 
     def exponentials_of(scores: GlobalRegion) -> list[Statement]:
@@ -255,8 +257,8 @@ def _rescaling(context: Context) -> list[Statement]:
     ]
 
 
-def update_tile(context: Context) -> Stage:
-    """``accumulator = accumulator * rescale + partial`` of one tile."""
+def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
+    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile`` for an item's only one."""
     context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -291,9 +293,13 @@ def update_tile(context: Context) -> Stage:
         one = Alloc(buffers=(b.partial,), body=body)
         return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
-    added = chunks(ROWS, context.rows_per_step, one_chunk, where)
+    added: Statement = chunks(ROWS, context.rows_per_step, one_chunk, where)
+    if only_tile is not None:
+        added = If(condition=TILES == 1, then=seq(only_tile), otherwise=seq(added), where=where)
     body = seq(*ring_slot(context), first_time(context, added))
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
+    if only_tile is not None:
+        doc = f"{doc} An item's only tile has the whole sum."
     return Stage(
         name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
     )

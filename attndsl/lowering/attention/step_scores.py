@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, round_up
+from collections.abc import Sequence
+from dataclasses import replace
+
+from attndsl.expr import Const, Expr, Symbol, round_up
 from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
@@ -11,9 +14,10 @@ from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES
 from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.told_ends import telling_mask
 from attndsl.tile.buffers import Buffer, GlobalRegion
-from attndsl.tile.instructions import Convert, FillLanes, LoadRows, Unary
-from attndsl.tile.statements import Alloc, If, Let, Note, Statement, seq
+from attndsl.tile.instructions import Convert, FillLanes, LoadRows, Unary, WithScalar
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
 
 
 def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
@@ -27,13 +31,13 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
     return [
         *_modified(context, modifiers, source),
         Note(text="Lanes after the last key are excluded from the maximum, and below from the sum."),
-        _fill_tail(context, LOWEST),
+        fill_tail(context, LOWEST),
     ]
 
 
 def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's weights, which are modified scores; lanes after the last key hold 0."""
-    return [*_modified(context, modifiers, source), _fill_tail(context, Const(0))]
+    return [*_modified(context, modifiers, source), fill_tail(context, Const(0))]
 
 
 def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
@@ -43,6 +47,7 @@ def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> l
         arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
     load = LoadRows(dst=arrives.region(0, CHUNK, KEYS, size), src=source, where=context.where)
+    applied = [statement for each in modifiers.each for statement in _applied(context, each)]
     return [
         *context.rows.first_of_step(),
         load,
@@ -50,12 +55,34 @@ def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> l
         Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
         *widen,
         *scale_scores(context),
-        *(statement for each in modifiers.each for statement in _applied(context, each)),
+        *seen_lanes(context, applied),
     ]
 
 
 def _applied(context: Context, modifier: Modifier) -> list[Statement]:
     return [Note(text=modifier.title), *modifier.apply(context)]
+
+
+_ROW = Symbol("row")
+_OF_SPAN = (WithScalar, Unary, Convert)
+
+
+def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statement]:
+    """``statements``, those on a step's whole span row by row where tasks of one call see unequal numbers of
+    keys, as their masks tell: else short rows would cost as much as long ones."""
+    if telling_mask(context) is None:
+        return list(statements)
+    return [_by_rows(context, each) for each in statements]
+
+
+def _by_rows(context: Context, item: Statement) -> Statement:
+    if not isinstance(item, _OF_SPAN) or not all(each.cols.same(SPAN) for each in (item.dst, item.src)):
+        return item
+    place, lanes = _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES)
+    dst, src = (whole(each.buffer, each.offset + place, lanes) for each in (item.dst, item.src))
+    touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
+    body = seq(replace(item, dst=dst, src=src))
+    return For(var=_ROW, end=CHUNK, body=body, disjoint=touched, runs=True)
 
 
 def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) -> Statement:
@@ -69,7 +96,7 @@ def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) 
     return seq(Alloc(buffers=modifiers.tile_loads, body=seq(*titles, *loads, *prepare)), rows)
 
 
-def _fill_tail(context: Context, value: Expr) -> Statement:
+def fill_tail(context: Context, value: Expr) -> Statement:
     """``value`` in the lanes after the last key, up to the end of their repeat."""
     score = vector_buffers(context).score
     last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, context.tile_keys)
@@ -85,6 +112,6 @@ def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> l
         Note(text=f"score = exp(score - {maximum.name})"),
         broadcast(context, b.row_blocks, maximum, offset),
         by_row(context, "Sub", b.score, b.row_blocks),
-        Unary(op="Exp", dst=span, src=span),
-        _fill_tail(context, Const(0)),
+        *seen_lanes(context, [Unary(op="Exp", dst=span, src=span)]),
+        fill_tail(context, Const(0)),
     ]

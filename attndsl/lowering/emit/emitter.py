@@ -59,6 +59,7 @@ class Emitter:
         longest_first: the tasks with most keys come first, and blocks take rounds of items in turns.
         last_first: each block begins with the last of its items.
         of_results: a vector step is one on weighted sums and results, else on scores.
+        of_core: a vector step has all rows of a vector core.
     """
 
     signature: KernelSignature
@@ -71,6 +72,7 @@ class Emitter:
     longest_first: bool = False
     last_first: bool = False
     of_results: bool = False
+    of_core: bool = False
 
     @property
     def dtype(self) -> str:
@@ -175,6 +177,8 @@ class Emitter:
     @property
     def rows_per_step(self) -> Named:
         """Query rows of one vector step."""
+        if self.of_core:
+            return self.rows_per_vector
         return self.rows_of_results if self.of_results else self.rows_of_scores
 
     @property

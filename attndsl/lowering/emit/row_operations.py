@@ -151,11 +151,11 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     ]
 
 
-def reduce_blocks(op: str, target: Buffer, blocks: Buffer, rows: Expr) -> Statement:
-    """``target[r] = op over blocks[r]``, of a block of 8 lanes a row."""
+def reduce_blocks(op: str, target: Buffer, blocks: Buffer, rows: Expr, offset: Expr | int = 0) -> Statement:
+    """``target[offset + r] = op over blocks[r]``, of a block of 8 lanes a row, for whole groups of 8 rows."""
     groups = ceil_div(rows, STATISTIC_LANES)
     return BlockReduce(
         op=op,
-        dst=target.region(0, groups, STATISTIC_LANES, STATISTIC_LANES),
+        dst=target.region(offset, groups, STATISTIC_LANES, STATISTIC_LANES),
         src=blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
     )

@@ -50,6 +50,16 @@ def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
     return emit.in_ub(name, "float32", size, meaning, emit.schedule.result_slots)
 
 
+def row_inverses(emit: Emitter) -> Buffer:
+    """One by the sum of each row, of items in flight, where blocks are selected."""
+    return emit.in_ub(
+        "rowInverse",
+        "float32",
+        emit.ring * emit.rows_per_vector,
+        "1 / rowSum of each row, of items in flight",
+    )
+
+
 def folded_lanes(emit: Emitter) -> Named:
     """Lanes of a row after each block of a score tile became one lane, whole repeats."""
     lanes = round_up(emit.tile_keys // STATISTIC_LANES, REPEAT_LANES)
@@ -62,14 +72,17 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     step, results, rows = emit.rows_of_scores, emit.rows_of_results, emit.rows_per_vector
     tile, flight, most = step * emit.tile_keys, emit.ring * rows, maximum(step, results)
     statistics = emit.rows_per_step * (BLOCK_COPIES * STATISTIC_LANES)
-    blocks = "resultBlocks" if emit.of_results else "rowBlocks"
+    blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
+    score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots)
+    prob = ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1)
+    lanes = ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row")
     return VectorBuffers(
-        score=ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots),
-        prob=ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1),
-        lanes=ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row"),
+        score=score,
+        prob=prob,
+        lanes=lanes,
         tile_stat=ub("tileStat", "float32", most, "maximum or sum of each row of the tile"),
         new_max=ub("newMax", "float32", most, "running maximum including the tile"),
-        row_blocks=ub(blocks, "float32", statistics, "a row statistic, two blocks a row"),
+        row_blocks=lanes if emit.of_core else ub(blocks, "float32", statistics, meaning),
         row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),

@@ -31,9 +31,7 @@ def key_source(rows: nodes.Rows, role: str, task_entry: Expr | None = None) -> K
     def inner(rows: nodes.Rows, role: str) -> KeySource:
         return key_source(rows, role, task_entry)
 
-    if isinstance(stored_node(rows), nodes.Dequantize):
-        return dequantized(rows, role, inner)
-    rule = SOURCES.get(type(rows))
+    rule = STORED_FORMS.get(type(stored_node(rows))) or SOURCES.get(type(rows))
     if rule is None:
         raise NotLowered(type(rows).__name__, rows.where)
     source = rule(rows, role, inner)
@@ -80,3 +78,8 @@ SOURCES: dict[type[nodes.Rows], Callable[[nodes.Rows, str, SourceOf], KeySource]
     nodes.Selected: selected_rows,
 }
 """The sources of keys that kernels read."""
+
+STORED_FORMS: dict[type[nodes.Node | None], Callable[[nodes.Rows, str, SourceOf], KeySource]] = {
+    nodes.Dequantize: dequantized,
+}
+"""Forms in which any source that reads a tensor may have it: adapters of the source of the stored rows."""

@@ -8,9 +8,7 @@ other axes each row of the step has its own. What hides may be the zeros as well
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from attndsl.expr import Const, Expr, Symbol, as_expr, maximum, round_up
+from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -29,16 +27,20 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
+from attndsl.lowering.masks.mask_bits import (
+    BITS_BLOCK,
+    HALF_REPEAT,
+    bytes_of_positions,
+    mask_buffers,
+    to_bits,
+)
 from attndsl.lowering.masks.mask_kind import MaskKind, hide_lanes, score_lanes
-from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import CompareWithScalar, Convert, Fill, LoadRows
-from attndsl.tile.instructions.units import repeat_elements
-from attndsl.tile.naming import camel
-from attndsl.tile.statements import For, If, Seq, Statement, seq
+from attndsl.lowering.masks.told_ends import bytes_of
+from attndsl.tile.buffers import Region
+from attndsl.tile.instructions import Fill, LoadRows
+from attndsl.tile.statements import For, If, Statement, seq
 
 _ROW, _POSITION = Symbol("row"), Symbol("position")
-_HALF_REPEAT = repeat_elements("float16")
-_BITS_BLOCK = 256  # lanes whose bits fill a block of 32 bytes
 
 
 def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
@@ -47,7 +49,7 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
     Raises:
         NotLowered: no rule covers the axes of the mask.
     """
-    mask = _stored(node)
+    mask = bytes_of(node)
     assert mask is not None
     dtype = context.parameter(mask.name).dtype
     if dtype != "uint8":  # as kernels call all dtypes of one byte
@@ -66,15 +68,9 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
     return _of_rows(context, node, mask) if "T" in mask.axes else _of_whole_rows(context, node, mask)
 
 
-def _stored(node: nodes.Replace) -> nodes.Input | None:
-    """The mask as it is stored, or None of other conditions."""
-    mask = node.condition.source if isinstance(node.condition, nodes.Opposite) else node.condition
-    return mask if isinstance(mask, nodes.Input) else None
-
-
 def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded and made into bits once a tile."""
-    work = _buffers(context, mask, context.tile_lanes(_HALF_REPEAT))
+    work = mask_buffers(context, mask, context.tile_lanes(HALF_REPEAT))
 
     def load_tile(context: Context) -> list[Statement]:
         offset: Expr = BATCH * context.stride(mask.name, "B") + FIRST_KEY
@@ -87,15 +83,15 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mo
         tile_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
         load_tile=load_tile,
-        prepare_tile=lambda context: list(_to_bits(node, work, as_expr(0), work.keep.region()).body),
+        prepare_tile=lambda context: list(to_bits(node, work, as_expr(0), work.keep.region()).body),
         apply=lambda context: [_select(context, node, work.keep.region())],
     )
 
 
 def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """A row of bytes for each row of a step, as of a mask that differs by head: loaded with the step."""
-    pitch = context.tile_lanes(_BITS_BLOCK)
-    work = _buffers(context, mask, pitch, context.rows_per_step)
+    pitch = context.tile_lanes(BITS_BLOCK)
+    work = mask_buffers(context, mask, pitch, context.rows_per_step)
 
     def load_rows(context: Context) -> list[Statement]:
         def load(row: Expr) -> Statement:
@@ -106,7 +102,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
 
     def apply(context: Context) -> list[Statement]:
         bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
-        one = seq(_to_bits(node, work, _ROW * pitch, bits), hide_lanes(context, node, _ROW, bits))
+        one = seq(to_bits(node, work, _ROW * pitch, bits), hide_lanes(context, node, _ROW, bits))
         touched = (vector_buffers(context).score, work.keep)
         return [For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True)]
 
@@ -143,8 +139,7 @@ def _row_of(context: Context, mask: nodes.Input) -> Expr:
 
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """Loaded with each step of rows, and made into bits position by position."""
-    pitch = context.tile_lanes(_BITS_BLOCK)
-    work = _buffers(context, mask, pitch, context.rows.positions_of_step(context))
+    pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0
     first, last = row // HEADS, (row + CHUNK - 1) // HEADS
     positions = last - first + 1
@@ -161,9 +156,9 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         return [LoadRows(dst=work.loaded.region(0, positions, KEYS, pitch), src=source, where=node.where)]
 
     def apply(context: Context) -> list[Statement]:
-        to_bits = _to_bits(node, work, _POSITION * pitch, bits(_POSITION))
+        of_position = to_bits(node, work, _POSITION * pitch, bits(_POSITION))
         return [
-            For(var=_POSITION, end=positions, body=to_bits, disjoint=(work.keep,), runs=True),
+            For(var=_POSITION, end=positions, body=of_position, disjoint=(work.keep,), runs=True),
             _select(context, node, bits((row + _ROW) // HEADS - first)),
         ]
 
@@ -177,42 +172,9 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Buffers:
-    """Bytes as they are loaded, those of a position in fp16, and one bit a key."""
-
-    loaded: Buffer
-    wide: Buffer
-    keep: Buffer
-
-
-def _buffers(context: Context, mask: nodes.Input, lanes: Expr, positions: Expr | None = None) -> _Buffers:
-    """For the mask of each of ``positions`` in ``lanes`` lanes, or for one mask of all rows."""
-    name, slots = camel(mask.name), context.schedule.slots
-    rows = as_expr(1 if positions is None else positions)
-    bytes_of, half_of = ("the tile's keys", "") if positions is None else ("the positions", " of a position")
-    bits = maximum(rows * lanes // 8, _BITS_BLOCK // 8)
-    return _Buffers(
-        loaded=context.in_ub(f"{name}Bytes", "uint8", rows * lanes, f"{mask.name} of {bytes_of}", slots),
-        wide=context.in_ub(f"{name}Half", "float16", lanes, f"{mask.name}{half_of} in fp16, to compare"),
-        keep=context.in_ub(f"{name}Keep", "uint8", bits, "one bit a key: 1 keeps its score"),
-    )
-
-
 def _title(node: nodes.Replace, mask: nodes.Input) -> str:
     what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
     return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where.in_spec})"
-
-
-def _to_bits(node: nodes.Replace, work: _Buffers, begin: Expr, bits: Region) -> Seq:
-    """The bits of the mask that was loaded to ``begin``."""
-    half = whole(work.wide, 0, round_up(KEYS, _HALF_REPEAT))
-    loaded = whole(work.loaded, begin, KEYS)
-    kept = "NE" if isinstance(node.condition, nodes.Opposite) else "EQ"
-    return seq(
-        Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where),
-        CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode=kept, where=node.where),
-    )
 
 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
@@ -226,6 +188,6 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
 BYTE_MASK = MaskKind(
     name="a mask in bytes",
     form=f"a mask in bytes over {BYTE_MASK_AXES}",
-    matches=lambda node, known: _stored(node) is not None,
+    matches=lambda node, known: bytes_of(node) is not None,
     lower=_from_bytes,
 )

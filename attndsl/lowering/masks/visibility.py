@@ -16,6 +16,7 @@ from attndsl.lowering.masks.interval_bounds import extreme, over_positions, over
 from attndsl.lowering.masks.mask_kind import KnownNumbers, known_numbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.masks.tile_tests import TileTest
+from attndsl.lowering.masks.told_ends import told_end
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.match.schedule_options import GRANULE
 
@@ -60,7 +61,11 @@ def first_visible(context: Context) -> Expr | None:
 
 def visible_end(context: Context) -> Expr | None:
     """A key after the last that any row of the task sees; None where that is not known."""
-    return over_task(context, [extreme(each.end, low=False) for each in _intervals(context)], minimum)
+    known = over_task(context, [extreme(each.end, low=False) for each in _intervals(context)], minimum)
+    told = told_end(context)
+    if known is None or told is None:
+        return told if known is None else known
+    return minimum(known, told)
 
 
 def visible_end_of(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:

@@ -311,10 +311,11 @@ def smaller(
 
     In L1 the queries of the next item wait first, then keys do not stay until they are values, then copies
     of values become narrow. A task of one band of rows is next: there is time to read keys again while the
-    vector cores work. Then results, which are loaded once a tile, have one slot, and all else of latent rows
-    has one. Fewer rows a vector step cost what instructions wait for each other. Fewer rows a task, down to
-    64, fill the cube badly: tiles of 256 keys are tried before. Smaller tiles cost more exchanges between the
-    cores, a single slot costs the overlap of copies and computation, and still fewer rows a task come last.
+    vector cores work. Then results, which are loaded once a tile, have one slot, and so has all else of
+    latent rows. Fewer rows a vector step cost what instructions wait for each other. Fewer rows a task, down
+    to 64, fill the cube badly: tiles of 256 keys are tried before. Smaller tiles cost more exchanges between
+    the cores, a single slot costs the overlap of copies and computation, and still fewer rows a task come
+    last.
     """
     may = {name for name in _LEGAL.keys() | {"tile_k"} if name not in stated}
     widest = max(schedule.base_n, schedule.columns)

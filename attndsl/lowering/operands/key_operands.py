@@ -299,7 +299,7 @@ def _elements(context: Context, node: nodes.Scalar) -> list[KeyElements]:
     ]
 
 
-def _combined(context: Context, node: nodes.Node) -> KeyOperand:
+def _function_of_operand(context: Context, node: nodes.Node) -> KeyOperand:
     """A function of one such operand, or of one and a number of the row."""
     assert isinstance(node, nodes.Elementwise)
     operation = OPERATIONS[node.op]
@@ -452,5 +452,5 @@ _OPERAND_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperan
     nodes.Input: _stored,
     nodes.Lookup: _looked_up,
     nodes.Scalar: _indexed,
-    nodes.Elementwise: _combined,
+    nodes.Elementwise: _function_of_operand,
 }

@@ -84,7 +84,8 @@ def _where_no_key(
     sums, lanes = vector_buffers(context).row_blocks, block_lanes(context, target)
     size = context.rows_per_step * STATISTIC_LANES
     meaning = "one bit a lane: 1 where a row has seen a key"
-    bits = context.in_ub("rowHasKeys", "uint8", maximum(size // 8, _BITS), meaning)
+    name = "coreHasKeys" if context.of_core else "rowHasKeys"
+    bits = context.in_ub(name, "uint8", maximum(size // 8, _BITS), meaning)
     kept = whole(bits, 0, size // 8)
     return [
         Note(text=f"{value} in rows without a key"),

@@ -6,11 +6,12 @@ merged.
 
 from __future__ import annotations
 
-from attndsl.expr import Const
+from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import ROWS
 from attndsl.lowering.emit.shorthands import chunks
+from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import RowStatistics, row_numbers, statistics_of_item
@@ -26,8 +27,11 @@ def leave_with_items(context: Context) -> bool:
     return bool(context.computation.statistics) and len(context.computation.attentions) == 1
 
 
-def write_statistics(context: Context) -> Stage:
-    """The statistics of an item's rows to their results, where the item has all keys of its rows."""
+def write_statistics(context: Context, when: Expr | None = None) -> Stage:
+    """The statistics of an item's rows to their results, where the item has all keys of its rows.
+
+    ``when``: which items leave theirs so; None for all.
+    """
 
     def one_chunk() -> list[Statement]:
         return [*context.rows.first_of_step(), *store_statistics(context, statistics_of_item(context))]
@@ -36,6 +40,8 @@ def write_statistics(context: Context) -> Stage:
     body: Statement = seq(*context.rows.length_of_stored_runs(), steps)
     if may_split(context):
         body = If(condition=context.splits == 1, then=seq(body))
+    elif when is not None:
+        body = If(condition=when, then=seq(body))
     return Stage(
         name=context.label("WriteStatistics"),
         part=context.suffix,
@@ -46,24 +52,37 @@ def write_statistics(context: Context) -> Stage:
     )
 
 
-def store_statistics(context: Context, rows: RowStatistics) -> list[Statement]:
-    """The functions of the statistics of a step's rows that are results."""
-    return [_leave(context, output, rows) for output in context.computation.statistics]
+def store_statistics(
+    context: Context, rows: RowStatistics, places: tuple[Buffer, ...] = ()
+) -> list[Statement]:
+    """The functions of the statistics of a step's rows that are results.
+
+    ``places``: buffers of one lifetime, of which scores are one, that they leave from instead of their own.
+    """
+    return [_leave(context, output, rows, places) for output in context.computation.statistics]
 
 
-def _leave(context: Context, output: nodes.Output, rows: RowStatistics) -> Statement:
+def _leave(
+    context: Context, output: nodes.Output, rows: RowStatistics, places: tuple[Buffer, ...]
+) -> Statement:
     copied = isinstance(output.source, nodes.Repeat)
     node = output.source.source if isinstance(output.source, nodes.Repeat) else output.source
-    leaving = context.in_ub(
+    leaving = vector_buffers(context).score if places else _own_place(context)
+    made = row_numbers(context, node, leaving, rows)
+    lanes = STATISTIC_LANES if copied else Const(1)
+    return Alloc(buffers=places or (leaving,), body=seq(*made, _store(context, output, leaving, lanes, rows)))
+
+
+def _own_place(context: Context) -> Buffer:
+    s = context.schedule
+    return context.in_ub(
         "statisticOut",
         "float32",
         context.rows_per_step * STATISTIC_LANES,
         "a row statistic, one block a row",
-        context.schedule.result_slots,
+        # items of a selection are short: a statistic leaves while the next is made
+        s.slots if context.computation.selection is not None else s.result_slots,
     )
-    made = row_numbers(context, node, leaving, rows)
-    lanes = STATISTIC_LANES if copied else Const(1)
-    return Alloc(buffers=(leaving,), body=seq(*made, _store(context, output, leaving, lanes, rows)))
 
 
 def _store(

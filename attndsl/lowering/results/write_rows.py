@@ -19,6 +19,7 @@ from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import leaving_rows, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
+from attndsl.lowering.results.only_tile import of_several_tiles
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import statistics_of_item
 from attndsl.lowering.rows.row_space import RowRun
@@ -45,6 +46,10 @@ def write_rows(context: Context) -> Stage:
         doc = "Rows of a finished item: maxima, sums and weighted sums, to be merged after all items."
     elif not may_split(context):
         body = steps(_normalized)
+        several = of_several_tiles(context)
+        if several is not None:
+            doc = "Rows of a finished item of several tiles: normalized, to the output."
+            body = If(condition=several, then=seq(body), where=where)
     else:
         doc = "Rows of a finished item: normalized to the output, or stored as a partial of their key split."
         unsplit = context.splits == 1

@@ -56,7 +56,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
         second = expression(context, node.inputs[1], base, depth + 1)
         beside = context.beside_scores(f"function{depth}", "another function of the scores")
         inner = expression(context, node.inputs[0], base, depth + 1)
-        return _combined(context, node, inner, second, beside, reads_scores=True)
+        return _with_operand(context, node, inner, second, beside, reads_scores=True)
     inner = expression(context, varying[0], base, depth)
     if operation.own is not None:
         own = operation.own
@@ -70,7 +70,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
         operand = key_operand(context, at_seen_keys(context, other))
     name = name_of(other)
     wide = context.beside_scores(f"{camel(name)}Wide", f"{name} of the rows, in fp32")
-    return _combined(context, node, inner, operand, wide, first=first)
+    return _with_operand(context, node, inner, operand, wide, first=first)
 
 
 def _copied(context: Context, target: Buffer, node: nodes.Node) -> list[Statement]:
@@ -88,7 +88,7 @@ def _behind(inner: KeyOperand, compute: Compute) -> KeyOperand:
     )
 
 
-def _combined(
+def _with_operand(
     context: Context,
     node: nodes.Elementwise,
     inner: KeyOperand,

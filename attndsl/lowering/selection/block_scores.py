@@ -35,7 +35,16 @@ from attndsl.lowering.selection.selection_buffers import (
 from attndsl.lowering.selection.top_blocks import forced_first, merge_into_best, nan_lowest
 from attndsl.lowering.signature.window_bounds import term_count, term_weight
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary, Convert, CopyLanes, Fill, Gather, LaneNumbers, WithScalar
+from attndsl.tile.instructions import (
+    AddScaled,
+    Binary,
+    Convert,
+    CopyLanes,
+    Fill,
+    Gather,
+    LaneNumbers,
+    WithScalar,
+)
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
 _TERM, _COMPLETED = Symbol("term"), Symbol("completedBlocks")
@@ -173,11 +182,8 @@ def _scores(context: Context) -> list[Statement]:
         base=(offset + lead(context)) * _FP32,
         where=node.where,
     )
-    add = seq(
-        gather,
-        None if weight is None else WithScalar(op="Muls", dst=term, src=term, scalar=weight),
-        Binary(op="Add", dst=score, first=score, second=term),
-    )
+    plain = Binary(op="Add", dst=score, first=score, second=term)
+    add = seq(gather, plain if weight is None else AddScaled(dst=score, src=term, scalar=weight))
     return [
         Note(text="score of each block: the weighted sum of its window"),
         Fill(dst=whole(b.score), value=Const(0)),

@@ -12,8 +12,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, HEADS, KEYS, R0, SMALLEST
 from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, vector_buffers
-from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
+from attndsl.lowering.emit.vector_buffers import row_inverses, vector_buffers
 from attndsl.lowering.selection.selection_buffers import lead, pitch, selection_buffers, top_k
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
@@ -28,15 +27,14 @@ def add_heads(context: Context) -> list[Statement]:
     ``score`` holds probabilities afterwards. A row without keys has sum 0; its exponentials are 0.
     """
     b = vector_buffers(context)
-    row_sum = whole(b.row_sum, state_row(context), CHUNK)
-    size = context.rows_per_step * (BLOCK_COPIES * STATISTIC_LANES)
-    blocks, ones = whole(b.row_blocks, 0, size), whole(b.lanes, 0, size)
+    inverses = row_inverses(context)
+    row_sum, inverse = (whole(each, state_row(context), CHUNK) for each in (b.row_sum, inverses))
     return [
         Note(text="score = score / rowSum, then added to the sums of its position"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=top_k(context).where),
-        Fill(dst=ones, value=Const(1)),
-        broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
-        Binary(op="Div", dst=blocks, first=ones, second=blocks),
+        Fill(dst=inverse, value=Const(1)),
+        Binary(op="Div", dst=inverse, first=inverse, second=row_sum),
+        broadcast(context, b.row_blocks, inverses, state_row(context)),
         by_row(context, "Mul", b.score, b.row_blocks),
         *(_add_pairs(context, apart) for apart in levels(context)),
         Let(symbol=_ADDED, value=rows_of_sums(context)),

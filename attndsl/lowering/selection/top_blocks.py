@@ -49,6 +49,8 @@ from attndsl.tile.instructions.sort import GROUP
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Statement, seq
 
+_RECORD = 2
+"""Lanes of a record."""
 _PART, _GROUPS = Symbol("part"), Symbol("groups")
 
 
@@ -106,41 +108,69 @@ def merge_into_best(context: Context) -> list[Statement]:
     numbers, scores = whole(b.number, 0, USED_LANES), whole(b.score, 0, USED_LANES)
     term, bits, lowest = whole(b.term, 0, USED_LANES), b.bits.region(), Const(-math.inf)
     sort = SortGroups(dst=records(b.records, 0, USED_LANES), scores=scores, indices=numbers)
-    merge = For(var=_PART, end=_GROUPS, step=Const(MERGED_LISTS - 1), body=_merge(context), runs=True)
-    return [
-        Note(text="lanes without a block come last; records sorted in groups"),
+    merged = MERGED_LISTS * KEPT
+    at_once = 2 if int(lanes_of(context).value) >= 2 * merged * _RECORD else 1
+    context.inventory.require(
+        lanes_of(context) >= at_once * merged * _RECORD,
+        "the lists of positions that are merged at once have places",
+    )
+    merge = For(
+        var=_PART, end=_GROUPS, step=Const(MERGED_LISTS - 1), body=_merge(context, at_once, merged), runs=True
+    )
+    spare = seq(
         CompareWithScalar(dst=bits, src=whole(b.lane_number), scalar=NEW_BLOCKS, mode="LT"),
         SelectOrScalar(dst=whole(b.score), bits=bits, src=whole(b.score), scalar=lowest),
+    )
+    return [
+        Note(text="lanes without a block come last; records sorted in groups"),
+        If(condition=lane_blocks(context) > NEW_BLOCKS, then=spare),
         WithScalar(op="Adds", dst=term, src=whole(b.lane_number, 0, USED_LANES), scalar=FIRST_BLOCK),
         Convert(dst=numbers, src=term, mode="CAST_RINT"),
         sort,
         Let(symbol=_GROUPS, value=ceil_div(NEW_BLOCKS, GROUP)),
-        For(var=POSITION, end=STEP_POSITIONS, body=seq(merge), runs=True),
+        For(var=POSITION, end=STEP_POSITIONS, step=Const(at_once), body=seq(merge), runs=True),
     ]
 
 
-def _merge(context: Context) -> Seq:
-    """The best of a position and up to three further groups: the first of all of them are the best now."""
+def _merge(context: Context, at_once: int, merged: int) -> Seq:
+    """The best of a position and up to three further groups: the first of all of them are the best now.
+
+    So many positions ``at_once``, which do not wait for each other, ``merged`` records of each.
+    """
+    found = [_of_position(context, POSITION + number, number * merged) for number in range(at_once)]
+
+    def if_there(number: int, statement: Statement) -> Statement:
+        return (
+            statement
+            if number == 0
+            else If(condition=POSITION + number < STEP_POSITIONS, then=seq(statement))
+        )
+
+    return seq(*(if_there(number, each[step]) for step in range(2) for number, each in enumerate(found)))
+
+
+def _of_position(context: Context, position: Expr, place: int) -> tuple[Statement, Statement]:
+    """The merge of a position's lists to ``place``, and the copy of the best of them."""
     b = selection_buffers(context)
-    first = POSITION * lane_blocks(context)
+    first = position * lane_blocks(context)
 
     def group(number: int) -> tuple[Expr, Expr]:
         if number == 0:
             return first + _PART * GROUP, Const(GROUP)
         # An empty list lies where the last group does.
-        place = first + minimum(_PART + number, _GROUPS - 1) * GROUP
-        return place, minimum(GROUP, maximum(0, (_GROUPS - _PART - number) * GROUP))
+        lies = first + minimum(_PART + number, _GROUPS - 1) * GROUP
+        return lies, minimum(GROUP, maximum(0, (_GROUPS - _PART - number) * GROUP))
 
     lists = [records(b.records, *group(number)) for number in range(MERGED_LISTS - 1)]
-    best = _best(b, POSITION0 + POSITION)
+    best = _best(b, POSITION0 + position)
     merge = MergeSorted(
-        dst=records(b.term, 0, MERGED_LISTS * KEPT),
+        dst=records(b.term, place, MERGED_LISTS * KEPT),
         first=best,
         second=lists[0],
         third=lists[1],
         fourth=lists[2],
     )
-    return seq(merge, CopyLanes(dst=best, src=records(b.term, 0, KEPT)))
+    return merge, CopyLanes(dst=best, src=records(b.term, place, KEPT))
 
 
 def _best(b: SelectionBuffers, position: Expr) -> Region:

@@ -26,11 +26,6 @@ def is_of_handed(event: SetEvent) -> bool:
     return any(buffer.by_step for buffer in event.buffers)
 
 
-def is_ring(tensor: GlobalTensor) -> bool:
-    """Whether the cores of a block exchange data through the tensor, slot by slot."""
-    return tensor.shared == "block"
-
-
 def _every(access: Access) -> bool:
     return True
 
@@ -202,4 +197,4 @@ def _operands(item: Instruction) -> _Operands:
     reads, writes = (
         tuple(each for each in buffers if not each.by_step) for buffers in (item.reads(), item.writes())
     )
-    return _Operands(reads, writes, tuple(tensor for tensor in tensors if is_ring(tensor)))
+    return _Operands(reads, writes, tuple(tensor for tensor in tensors if tensor.is_ring))

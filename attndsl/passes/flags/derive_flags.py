@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
-from attndsl.passes.events.access_sets import is_ring
+from attndsl.expr import Load, Scope
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
@@ -25,6 +25,7 @@ from attndsl.tile.instructions import Instruction
 from attndsl.tile.naming import camel
 from attndsl.tile.pipeline_skew import ring_depth
 from attndsl.tile.program import Program
+from attndsl.tile.scalars import loads_of
 from attndsl.tile.statements import (
     BLOCK_MODE,
     DEVICE_MODE,
@@ -47,15 +48,22 @@ class Transfer:
     """A workspace tensor, the stages that write and read it, and the flag between them.
 
     ``shares_flag_with``: a ring between the same stages, whose flag covers this one, too. ``awaiting``: the
-    stage that waits for the flag in place of the reader, earlier in a step.
+    stage that waits for the flag in place of the reader, earlier in a step. ``reader``: None of a tensor
+    whose elements the scalar units of all cores read.
     """
 
     tensor: GlobalTensor
     writer: Stage
-    reader: Stage
+    reader: Stage | None
     pipe: Pipe
     shares_flag_with: GlobalTensor | None = None
     awaiting: Stage | None = None
+
+    @property
+    def reading(self) -> Stage:
+        """The stage that reads a ring."""
+        assert self.reader is not None
+        return self.reader
 
     @property
     def ready(self) -> str:
@@ -71,13 +79,13 @@ def derive_flags(program: Program) -> Program:
             way that no flag covers, or flag ids run out.
     """
     transfers = _transfers(program)
-    rings = [item for item in transfers if is_ring(item.tensor)]
+    rings = [item for item in transfers if item.tensor.is_ring]
     _check_places(program, transfers)
     for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
         _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
     early = {item.writer: item for item in transfers if _is_early(item)}
-    device = {item.reader.name for item in transfers if item.tensor.shared == "device"}
-    device -= {item.reader.name for item in early.values()}
+    late = (item for item in transfers if item.tensor.shared == "device" and not _is_early(item))
+    device = {item.reader.name for item in late if item.reader is not None}
     device |= {
         stage.name for stage in program.body.walk() if isinstance(stage, Stage) and stage.after_all_cores
     }
@@ -103,8 +111,9 @@ def derive_flags(program: Program) -> Program:
 
 
 def _is_early(item: Transfer) -> bool:
-    """Vector cores write it once, in front of the cubes' loops that read it, whichever block wrote it."""
-    return item.tensor.shared == "device" and item.reader.core is Core.AIC
+    """Vector cores write it once, in front of the loops of cubes, or of all cores, that read it, whichever
+    block wrote it."""
+    return item.tensor.shared == "device" and (item.reader is None or item.reader.core is Core.AIC)
 
 
 def _with_early(body: Seq, early: dict[Stage, Transfer], flags: dict[str, int]) -> Seq:
@@ -152,17 +161,25 @@ def _capitalized(tensor: GlobalTensor) -> str:
 def _transfers(program: Program) -> list[Transfer]:
     stages = [item for item in program.body.walk() if isinstance(item, Stage)]
     found = list[Transfer]()
+    scalars = {load.source for item in program.body.walk() for load in _global_loads(item)}
     for tensor in program.workspace:
         writers = [(stage, pipe) for stage in stages if (pipe := _writing_pipe(stage, tensor)) is not None]
-        readers = [stage for stage in stages if _reads(stage, tensor)]
+        readers: list[Stage | None] = [stage for stage in stages if _reads(stage, tensor)]
+        if tensor.name in scalars:
+            readers.append(None)
         if len(writers) != 1 or len(readers) != 1:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
         alike = (each for each in found if (each.writer, each.reader, each.pipe) == (writer, reader, pipe))
-        first = next((each.tensor for each in alike if is_ring(each.tensor) and is_ring(tensor)), None)
+        first = next((each.tensor for each in alike if each.tensor.is_ring and tensor.is_ring), None)
         awaiting = next((stage for stage in stages if tensor in stage.awaits), None)
         found.append(Transfer(tensor, writer, reader, pipe, first, awaiting))
     return found
+
+
+def _global_loads(statement: Statement) -> list[Load]:
+    """The elements of global memory that the scalar unit reads for a statement itself."""
+    return [load for load in loads_of(statement) if load.scope is Scope.GLOBAL]
 
 
 def _accesses(stage: Stage, tensor: GlobalTensor) -> list[Instruction]:
@@ -187,7 +204,15 @@ def _check_places(program: Program, transfers: list[Transfer]) -> None:
     repeated = {stage for item in order if isinstance(item, For | Pipelined) for stage in item.walk()}
     for item in transfers:
         name, writer, reader = item.tensor.name, item.writer, item.reader
-        if is_ring(item.tensor):
+        if reader is None:
+            reads = (any(load.source == name for load in _global_loads(each)) for each in order)
+            first = next(at for at, found in enumerate(reads) if found)
+            once = writer not in repeated and item.pipe is Pipe.MTE3 and writer.core is Core.AIV
+            if item.tensor.is_ring or not once or first < order.index(writer):
+                raise InternalError(
+                    f"{writer.name} writes {name} for all scalar units, so it runs once, first"
+                )
+        elif item.tensor.is_ring:
             if writer.core is reader.core:
                 raise InternalError(f"{writer.name} and {reader.name} hand over {name} on one core kind")
             if not any(writer in loop.stages and reader in loop.stages for loop in loops):
@@ -243,11 +268,11 @@ def _prove_reuse(loop: Pipelined, rings: list[Transfer]) -> None:
     """Every write of a slot comes after the read of what was there before."""
     cores, lags, depth = tuple(stage.core for stage in loop.stages), loop.lags, ring_depth(loop)
     place = {stage: number for number, stage in enumerate(loop.stages)}
-    ends = tuple((place[item.writer], place[item.reader]) for item in rings)
+    ends = tuple((place[item.writer], place[item.reading]) for item in rings)
     if loop.continuous:
         _check_conditions(loop, rings)
         shorter = dict(loop.shorter)
-        waits = tuple(place[item.awaiting or item.reader] for item in rings)
+        waits = tuple(place[item.awaiting or item.reading] for item in rings)
         slots = tuple(shorter.get(item.tensor, depth) for item in rings)
         found = first_defect_of_steps(cores, lags, ends, depth, waits, slots)
     else:
@@ -255,7 +280,7 @@ def _prove_reuse(loop: Pipelined, rings: list[Transfer]) -> None:
     if found == STUCK:
         raise InternalError("the stages of a pipelined loop wait for each other for ever")
     if found != SOUND:
-        writer, reader, ring = (rings[found].writer.name, rings[found].reader.name, rings[found].tensor.name)
+        writer, reader, ring = (rings[found].writer.name, rings[found].reading.name, rings[found].tensor.name)
         raise InternalError(f"{writer} overwrites a slot of {ring} that {reader} may still read")
 
 

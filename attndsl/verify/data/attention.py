@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import BlockRequantize, EarlierPartial, Softmax
+from attndsl.graph.nodes import BlockRequantize, EarlierPartial, RowSum, Softmax
 from attndsl.reference.state import rounded
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
@@ -136,7 +136,7 @@ class AttentionFiller:
         with np.errstate(all="ignore"):
             for node in call.graph.nodes:
                 if isinstance(node, Softmax):
-                    total = total + row_statistics(state, node)["RowSum"].data
+                    total = total + row_statistics(state, node)[RowSum].data
         return float(np.max(np.nan_to_num(total), initial=1.0))
 
     def _size(self) -> float:

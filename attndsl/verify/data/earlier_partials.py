@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.graph.nodes import EarlierPartial, Input, LogSumExpMerge, Softmax, WeightedSum
+from attndsl.graph.nodes import EarlierPartial, Input, LogSumExpMerge, RowMax, RowSum, Softmax, WeightedSum
 from attndsl.reference.state import Labelled, State, rounded
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
@@ -66,5 +66,5 @@ def _log_sum_exp(state: State, merge: LogSumExpMerge) -> Labelled:
             if isinstance(part, WeightedSum):
                 assert isinstance(part.weights, Softmax)  # a rule of the graph
                 each = row_statistics(state, part.weights)
-                found.append(each["RowMax"].aligned(axes) + np.log(each["RowSum"].aligned(axes)))
+                found.append(each[RowMax].aligned(axes) + np.log(each[RowSum].aligned(axes)))
         return Labelled(axes, np.logaddexp.reduce(found))

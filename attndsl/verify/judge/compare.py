@@ -334,9 +334,11 @@ def _floats(
     if not largest <= bound:
         problems.append(_worst("off by", error, bound, actual, golden))
     mine = measure(wide[finite], golden[finite], dtype)
-    # Where the benchmark overflows it says nothing: its error counts as that of one rounding of all terms.
+    # Where the benchmark overflows it says nothing: its error counts as that of the golden result, rounded;
+    # of sums whose terms are larger than the result, which may cancel, as one rounding of all terms.
     told = finite & np.isfinite(benchmark.astype(np.float64))
-    plain = np.where(told, benchmark.astype(np.float64), golden + THRESHOLD[dtype] * size)
+    once = np.where(size > np.maximum(1.0, np.abs(golden)), golden + THRESHOLD[dtype] * size, expected)
+    plain = np.where(told, benchmark.astype(np.float64), once)
     other = measure(plain[finite], golden[finite], dtype)
     found = ratios(mine, other, dtype)
     if level in LEVELS and dtype == "float32":

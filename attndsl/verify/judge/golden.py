@@ -17,6 +17,7 @@ from attndsl.graph.nodes import (
     PackedQueries,
     Quantize,
     Replace,
+    RowSum,
     Softmax,
     TopK,
     WeightedSum,
@@ -246,7 +247,7 @@ def _exact(state: State, source: Node, layout: Layout) -> Array:
     softmaxes = [node for node in source.walk() if isinstance(node, Softmax)]
     empty = np.full(shape, bool(softmaxes))
     for node in softmaxes:
-        total = row_statistics(state, node)["RowSum"]
+        total = row_statistics(state, node)[RowSum]
         if not set(total.axes) <= set(layout.roles):
             return np.zeros(shape, bool)
         empty &= total.aligned(layout.roles) == 0

@@ -103,7 +103,7 @@ class Core {
   const std::function<bool()>* waiting_for = nullptr;  // other than a counter: what must hold
   std::string waiting_text;
 
-  std::vector<bool> scalar_blocks;              // of UB, that the scalar unit wrote; where data is not real otherwise
+  BlockSet real_blocks;                         // of UB, whose data is real where only time is followed
 
   bool has(Pipe p) const;
   bool has(MemoryKind m) const;

@@ -58,6 +58,7 @@ class Instruction {
   void execute(const Work& work, const CoreTime::Moved& moved);
   static void note_touched();
   bool is_real() const;
+  void note_real(bool real) const;
   void count_global(const Operand& o, CoreTime::Moved& moved);
 
   Pipe pipe_;

@@ -95,6 +95,37 @@ struct LaneExtent {
   uint64_t end() const;
 };
 
+// Blocks of a memory, told one by one.
+class BlockSet {
+ public:
+  void resize(uint64_t blocks) { words_.assign(ceil_div(blocks, 64), 0); }
+  bool empty() const { return words_.empty(); }
+  bool has_all(uint64_t first, uint64_t n) const {
+    bool all = true;
+    each_word(first, n, [&](uint64_t w, uint64_t bits) { all = all && (words_[w] & bits) == bits; });
+    return all;
+  }
+  bool has_any(uint64_t first, uint64_t n) const {
+    bool any = false;
+    each_word(first, n, [&](uint64_t w, uint64_t bits) { any = any || (words_[w] & bits); });
+    return any;
+  }
+  void put(uint64_t first, uint64_t n, bool in) {
+    each_word(first, n, [&](uint64_t w, uint64_t bits) { words_[w] = in ? words_[w] | bits : words_[w] & ~bits; });
+  }
+
+ private:
+  template <class F>
+  static void each_word(uint64_t first, uint64_t n, F&& f) {
+    for (uint64_t end = first + n; first < end;) {
+      uint64_t stop = (first / 64 + 1) * 64 < end ? (first / 64 + 1) * 64 : end, count = stop - first;
+      f(first / 64, (count == 64 ? ~0ull : (1ull << count) - 1) << first % 64);
+      first = stop;
+    }
+  }
+  std::vector<uint64_t> words_;
+};
+
 // Calls f(first block, number of blocks, byte mask) for everything touched; more than one block have the full mask.
 template <class F>
 void for_each_run(const Extent& e, F&& f) {

@@ -1,0 +1,60 @@
+"""Where the keys end that a mask in bytes shows, as the bytes tell it.
+
+A mask is data: nothing but its bytes says which keys no row of a task sees. Where blocks are selected, the
+vector cores look through it once, before all items, and leave the end of the keys that each position sees
+(selection/key_ends.py); a task then goes as far as one of its positions. A position that sees no key at all
+has all of them: its hidden keys share the weight.
+
+Of a mask that puts the lowest number, not -inf, hidden keys have no weight beside a score above that number.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr import Expr, Symbol
+from attndsl.expr.reductions import Fold
+from attndsl.graph import nodes
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, LOWEST, QUERIES
+from attndsl.tile.buffers import GlobalTensor
+
+_POSITION = Symbol("p")
+_HIDES = (float("-inf"), float(LOWEST.value))
+_AXES: nodes.Axes = ("Q", "T")
+
+
+def telling_mask(context: Context) -> nodes.Replace | None:
+    """The mask that tells where keys end: one over positions and keys that all heads and batch rows share,
+    with nothing done to the scores after it; None where there is none, or looking through it does not pay."""
+    attention, computation = context.attention, context.computation
+    if computation.selection is None or attention.softmax is None or not attention.modifiers:
+        return None
+    node = attention.modifiers[-1]
+    if not isinstance(node, nodes.Replace) or node.value not in _HIDES:
+        return None
+    mask = bytes_of(node)
+    if mask is None or mask.axes != _AXES or context.parameter(mask.name).dtype != "uint8":
+        return None
+    from_first = context.keys.first(context) is None and not context.keys.wraps
+    plain = from_first and attention.selected is None and not context.rows.one_position
+    return node if plain and context.rows.one_batch_row else None
+
+
+def bytes_of(node: nodes.Replace) -> nodes.Input | None:
+    """A mask as it is stored, or None of other conditions."""
+    mask = node.condition.source if isinstance(node.condition, nodes.Opposite) else node.condition
+    return mask if isinstance(mask, nodes.Input) else None
+
+
+def key_ends(context: Context) -> GlobalTensor:
+    """The workspace tensor of the ends, one for each position of the longest batch row."""
+    positions = context.host(context.signature.extents["Q"])
+    meaning = "ends of the keys that positions see"
+    return context.inventory.tensor("keyEnds", "int32", positions, "device", meaning)
+
+
+def told_end(context: Context) -> Expr | None:
+    """The end of the keys that some position of the task sees; None where nothing tells."""
+    if telling_mask(context) is None:
+        return None
+    end = key_ends(context).at(FIRST_QUERY + _POSITION)
+    return Fold("max", end, _POSITION.name, QUERIES, "LastEnd")

@@ -1,0 +1,109 @@
+"""The ends of the keys that positions see, from the bytes of a mask; vector cores take turns at positions.
+
+Of each position the largest number of a shown key, counted from 1, over all keys of the mask: keys are taken
+tile by tile, by way of the buffers that scores and their masks have later.
+"""
+
+from __future__ import annotations
+
+from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum, round_up
+from attndsl.lowering.attention.step_scores import fill_tail, loaded_buffers
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.context.modifiers import Modifiers
+from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_KEY, KEYS, REPEAT_LANES
+from attndsl.lowering.emit.row_operations import reduce_tile
+from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.mask_bits import bytes_of_positions, to_bits
+from attndsl.lowering.masks.mask_kind import score_lanes
+from attndsl.lowering.masks.told_ends import bytes_of, key_ends, telling_mask
+from attndsl.lowering.selection.selection_buffers import selection_buffers
+from attndsl.target import Core
+from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, SelectOrScalar, StoreRows, WithScalar
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.statements import Alloc, For, Let, Note, Stage, Statement, seq
+
+_FIRST, _TILE, _ROW = Symbol("firstPosition"), Symbol("keyTile"), Symbol("row")
+
+
+def tells_ends(context: Context) -> bool:
+    """Whether a mask in bytes tells where the keys of tasks end."""
+    return telling_mask(context) is not None
+
+
+def find_ends(context: Context, modifiers: Modifiers) -> Stage:
+    """The end of the keys that each position sees, to the workspace."""
+    node = telling_mask(context)
+    assert node is not None
+    mask = bytes_of(node)
+    assert mask is not None
+    b, lanes, work = vector_buffers(context), selection_buffers(context), bytes_of_positions(context, mask)
+    along, extents = context.stride(mask.name, "Q"), context.signature.extents
+    positions, keys = context.host(extents["Q"]), context.host(extents["T"])
+    at_once, pitch = context.rows.positions_of_step(context), context.tile_lanes(256)
+    cores = context.architecture.aiv_per_aic
+    found, part = whole(b.new_max, 0, CHUNK), whole(b.tile_stat, 0, CHUNK)
+    number = whole(lanes.term, 0, context.tile_keys)
+
+    def bits(row: Expr) -> Statement:
+        return to_bits(node, work, row * pitch, work.keep.region(row * (pitch // 8), 1, pitch // 8))
+
+    def shown(row: Expr) -> Statement:
+        kept = work.keep.region(row * (pitch // 8), 1, pitch // 8)
+        numbers = whole(lanes.term, 0, round_up(KEYS, REPEAT_LANES))
+        return SelectOrScalar(dst=score_lanes(context, row), bits=kept, src=numbers, scalar=Const(0))
+
+    source = context.gm(mask.name, _FIRST * along + FIRST_KEY, CHUNK, KEYS, along)
+    of_tile = seq(
+        LoadRows(dst=work.loaded.region(0, CHUNK, KEYS, pitch), src=source, where=node.where),
+        For(var=_ROW, end=CHUNK, body=seq(bits(_ROW)), disjoint=(work.keep,), runs=True),
+        For(var=_ROW, end=CHUNK, body=seq(shown(_ROW)), disjoint=(b.score,), runs=True),
+        fill_tail(context, Const(0)),
+        *reduce_tile(context, "Max", Const(0)),
+        Binary(op="Max", dst=found, first=found, second=part),
+    )
+    over_tiles = For(
+        var=_TILE,
+        end=ceil_div(keys, context.tile_keys),
+        body=seq(
+            Let(symbol=FIRST_KEY, value=_TILE * context.tile_keys),
+            Let(symbol=KEYS, value=minimum(context.tile_keys, keys - FIRST_KEY)),
+            Convert(dst=number, src=whole(lanes.number, 0, context.tile_keys), mode="CAST_RINT"),
+            WithScalar(op="Adds", dst=number, src=number, scalar=FIRST_KEY + 1),
+            Alloc(buffers=loaded_buffers(context, modifiers), body=of_tile),
+        ),
+    )
+    ends = context.in_ub("keyEndsOut", "int32", at_once, "ends of the keys that positions see")
+    of_positions = seq(
+        Let(symbol=CHUNK, value=minimum(at_once, positions - _FIRST)),
+        Fill(dst=whole(b.new_max, 0, at_once), value=Const(0)),
+        over_tiles,
+        Note(text="a position that sees no key has all: end = end + keys * (1 - min(end, 1))"),
+        WithScalar(op="Mins", dst=part, src=found, scalar=Const(1)),
+        WithScalar(op="Muls", dst=part, src=part, scalar=-keys),
+        WithScalar(op="Adds", dst=part, src=part, scalar=keys),
+        Binary(op="Add", dst=found, first=found, second=part),
+        Alloc(
+            buffers=(ends,),
+            body=seq(
+                Convert(dst=whole(ends, 0, CHUNK), src=found, mode="CAST_RINT"),
+                StoreRows(dst=key_ends(context).region(_FIRST, 1, CHUNK), src=whole(ends, 0, CHUNK)),
+            ),
+        ),
+    )
+    loop = For(
+        var=_FIRST,
+        begin=(BLOCK_INDEX * cores + SUB_BLOCK) * at_once,
+        end=positions,
+        step=BLOCK_COUNT * (at_once * cores),
+        body=of_positions,
+    )
+    return Stage(
+        name="FindKeyEnds",
+        core=Core.AIV,
+        doc="The end of the keys that each position sees, from the mask's bytes, to the workspace.",
+        body=seq(
+            Fill(dst=whole(work.wide), value=Const(0)), Fill(dst=whole(b.row_blocks), value=Const(0)), loop
+        ),
+        where=node.where,
+    )
