@@ -132,7 +132,7 @@ def test_a_step_of_one_group_of_rows_takes_no_more(tmp_path):
 
 
 def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
-    """64 heads a position are no rows of a core that has 48: the header says so, and the plan without it."""
+    """64 heads a position are no rows of a core that has 32: the header says so, and the plan without it."""
     request = KernelRequest(dtypes=("float16",), head_sizes=(16,))
     (project,) = plan_projects(ops.nsa_compress_attention, request)
     for name, text in project.files().items():
@@ -149,7 +149,7 @@ def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
     assert plan(many).blocks == 2
     headers = [*tmp_path.glob("op_kernel/*_schedule.h")]
     for header in headers:
-        edit(header, kMaxRows=96)
+        edit(header, kMaxRows=64)
     rule = "a vector core has all heads of a position"
     with pytest.raises(CompileFailed, match=rule):
         plan(many)
