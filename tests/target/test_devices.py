@@ -110,7 +110,7 @@ def test_generated_files_differ_only_in_the_cores_that_there_are(tmp_path: Path)
         command = f"attndsl generate {first.in_commands}"
         page = " ".join(project.files["README.md"].split())
         assert f"{command}{option} " in page  # what writes the same project again
-        made[name] = {**project.files, "README.md": page.replace(command + option, command)}
+        made[name] = {**project.files, "README.md": page.replace(option, "")}
     assert made["atlas-a3"] == made[DEFAULT_DEVICE]  # families of one architecture with as many cores
     one, other = made["ascend910b1"], made[DEFAULT_DEVICE]
     assert one.keys() == other.keys()
