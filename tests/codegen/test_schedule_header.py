@@ -18,7 +18,7 @@ from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import CompileFailed
 from attndsl.execute.user_project import NoKernel, UserProject
 from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
-from tests.lowering.selection_cases import arguments
+from tests.support.selection_cases import arguments
 
 OPERATOR = ops.incre_flash_attention
 REQUEST = KernelRequest(dtypes=("float16",), head_sizes=(64,), features=frozenset({"attn_mask"}))
