@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -93,13 +94,18 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         data=case.data,
         work=work_of(case.space, call),
         results=results,
-        parameters=dict(call.params),
+        parameters={name: _plain(value) for name, value in call.params.items()},
         stated=tuple(
             each.name
             for each in call.operator.params
             if not each.optional or call.params[each.name] != each.default
         ),
     )
+
+
+def _plain(value: Any) -> Any:
+    """The value of a parameter as JSON has it: reserved bytes as numbers."""
+    return list(value) if isinstance(value, bytes) else value
 
 
 def _effective(case: Case, call: Call, declared: set[str]) -> frozenset[str]:
