@@ -342,11 +342,6 @@ def test_a_result_without_a_rule_is_refused(tmp_path: Path, output: str) -> None
         compile_(operator(tmp_path, result='attend.tanh(out.cast("bfloat16"))', output=output))
 
 
-def test_a_bias_without_a_head_axis_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotLowered):
-        compile_(operator(tmp_path, bias="B T", bias_axes="B T"))
-
-
 def test_rows_must_divide_a_vector_core(tmp_path: Path) -> None:
     with pytest.raises(IllegalScheduleValue, match="nearest legal value is 8"):
         resolve({"rows": 16, "max_rows": 48}, DEVICE)
