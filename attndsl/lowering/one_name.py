@@ -1,4 +1,6 @@
-"""One name for one number: a scalar that is another one, or is computed as another one, is that one.
+"""One name for one number: copy propagation and elimination of common subexpressions, for scalars.
+
+A scalar that is another one, or is computed as another one, is that one.
 
 Lowering rules name what they compute without knowing of each other: the first row of the new keys is that of
 the queries, and a token of packed queries is its batch row's position 0. Kernels would copy such numbers

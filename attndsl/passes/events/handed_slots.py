@@ -1,4 +1,4 @@
-"""Order of buffers that a stage hands over to a later one of the same step of a continuous pipeline.
+"""Order of a handed buffer: one that a stage fills for a later one of the same step of a continuous pipeline.
 
 The race analysis knows neither which step a stage works for nor that two stages have work in the same steps.
 It leaves these buffers out: their accesses clash with nothing there, and their events tell it nothing of
