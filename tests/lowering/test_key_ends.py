@@ -12,8 +12,7 @@ from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
 from attndsl.tile_interpreter import run as tile
 from attndsl.tile_interpreter.run import interpret
-
-from .selection_cases import arguments, check, nsa
+from tests.support.selection_cases import arguments, check, nsa
 
 BACKENDS = {"tile": tile, "emulator": execute}
 

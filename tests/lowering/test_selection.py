@@ -12,8 +12,7 @@ from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
 from attndsl.lowering.signature.host_scalars import dimension
 from attndsl.tile_interpreter import run as tile
-
-from .selection_cases import arguments, block_scores, check, nsa, random_case, wrong_rows
+from tests.support.selection_cases import arguments, block_scores, check, nsa, random_case, wrong_rows
 
 BACKENDS = {"tile": tile, "emulator": execute}
 MASKED = {"hidden": 0.4, "forced": 0.05}
