@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import attndsl
+from attndsl.base.feature_states import IMMATERIAL, INEFFECTIVE, STALE
 from attndsl.base.package_files import specs_dir, templates_dir
 from attndsl.campaign.record_keys import (
     PROGRAMS,
@@ -32,7 +33,7 @@ from attndsl.campaign.record_keys import (
     part_digests,
     program_digests,
 )
-from attndsl.campaign.results import IMMATERIAL, INEFFECTIVE, MISS, PASS, STALE, Verification
+from attndsl.campaign.results import MISS, PASS, Verification
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case

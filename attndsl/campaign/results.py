@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from attndsl.base.feature_states import FEATURES_TOLD, IMMATERIAL, INEFFECTIVE
 from attndsl.tile_interpreter.run_facts import RunFacts
 from attndsl.verify.cases.features import Work, named
 from attndsl.verify.judge.compare import Errors, Ratios, ratios
@@ -21,13 +22,6 @@ if TYPE_CHECKING:  # imported where a table is printed: records only count
 
 _HEAD_SIZE = "padded_head_size"
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
-IMMATERIAL, INEFFECTIVE, STALE = "immaterial", "ineffective", "stale"
-FEATURES_TOLD = {
-    IMMATERIAL: "can change no result",
-    INEFFECTIVE: "without effect in their cases",
-    STALE: "stale",
-}
-"""What users are told of features that are not simply checked."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from attndsl.base.feature_states import FEATURES_TOLD
 from attndsl.cli.command_frame import answer
 from attndsl.cli.command_options import (
     command,
@@ -38,8 +39,6 @@ def list_operators(as_json: bool) -> None:
     if as_json:
         answer(operators=rows)
         return
-    from attndsl.campaign.results import FEATURES_TOLD
-
     for row in rows:
         click.echo(f"{row['name']}  ({row['document']})")
         click.echo(f"    {row['summary']}")
