@@ -7,10 +7,10 @@ loaded first: MTE2 brings them while the slots of the parts are still in use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Named, Symbol, as_expr, minimum
+from attndsl.expr import Expr, Named, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SLOT
 from attndsl.lowering.errors import IllegalScheduleValue
@@ -18,7 +18,7 @@ from attndsl.lowering.match.attention_pattern import values_are_channels
 from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.statements import For, Handed, Let, Seq, Statement, seq
+from attndsl.tile.statements import Handed, Seq
 
 _OTHER_EVENTS = 3
 """Ids that MTE1 and MTE2 need for two slots of probabilities, and for channels that are no values."""
@@ -119,27 +119,3 @@ def other_channels(context: Context) -> Named | None:
 def handed(part: KeptPart, body: Seq, *, begins: bool) -> Handed:
     """A stage's part of the lifetime of a part of the keys."""
     return Handed(buffers=(part.buffer,), slot=SLOT, begins=begins, body=body)
-
-
-def over_columns(
-    context: Context, extent: Named, step: Named, var: str, block: Callable[[Expr, Expr], Statement]
-) -> Statement:
-    """``block(first, width)`` for the columns of a part that a matrix multiply takes at a time."""
-    require = context.inventory.require
-    if int(extent.value) <= int(step.value):
-        require(extent <= step, "one matrix multiply takes a part of the keys")
-        return block(as_expr(0), extent)
-    first, width = Symbol(var), Symbol("cols")
-    bound: Expr = minimum(step, extent - first)
-    if int(extent.value) % int(step.value) == 0:
-        require((extent % step) == 0, "matrix multiplies divide a part of the keys")
-        bound = step
-    body = seq(Let(symbol=width, value=bound), block(first, width))
-    return For(var=first, end=extent, step=step, body=body, runs=True)
-
-
-def is_start(first: Expr, *, of_first: bool) -> Expr:
-    """Whether columns are the first of a sum, of which the first part has the first."""
-    if not of_first:
-        return Const(False)
-    return Const(True) if isinstance(first, Const) else first == 0

@@ -14,6 +14,7 @@ from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.statements import Alloc, For, Let, Note, Statement, seq
 
 _D0 = Symbol("d0")
+D1 = Symbol("d1")
 _ROW_GROUP = Symbol("rowGroup")
 PADDED_ROWS = ROW_FRACTALS * FRACTAL_SIZE
 BAND = Symbol("band")
@@ -38,13 +39,35 @@ def over_parts(
         require(extent <= step, f"one matrix multiply takes {what.replace('a ', 'a whole ', 1)}")
         return block(as_expr(0), extent)
     require(extent > step, f"several matrix multiplies take the parts of {what}")
-    width = Symbol("width")
-    divides = int(extent.value) % int(step.value) == 0
-    if divides:
+    if _divides(step, extent):
         require((extent % step) == 0, f"the parts of {what} are alike")
-    bound = step if divides else minimum(step, extent - _D0)
-    body = seq(Let(symbol=width, value=bound), block(_D0, width))
-    return For(var=_D0, end=extent, step=step, body=body, runs=True)
+    return _each_part(extent, step, _D0, Symbol("width"), block)
+
+
+def over_kept_columns(
+    context: Context, extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]
+) -> Statement:
+    """``block(d1, cols)`` for the columns of a part of the kept keys that one matrix multiply takes."""
+    require = context.inventory.require
+    if int(extent.value) <= int(step.value):
+        require(extent <= step, "one matrix multiply takes a part of the keys")
+        return block(as_expr(0), extent)
+    if _divides(step, extent):
+        require((extent % step) == 0, "matrix multiplies divide a part of the keys")
+    return _each_part(extent, step, D1, Symbol("cols"), block)
+
+
+def _divides(step: Named, extent: Named) -> bool:
+    return int(extent.value) % int(step.value) == 0
+
+
+def _each_part(
+    extent: Named, step: Named, first: Symbol, width: Symbol, block: Callable[[Expr, Expr], Statement]
+) -> For:
+    """A loop over parts of ``step``; the last is narrower, unless the steps divide the extent."""
+    bound = step if _divides(step, extent) else minimum(step, extent - first)
+    body = seq(Let(symbol=width, value=bound), block(first, width))
+    return For(var=first, end=extent, step=step, body=body, runs=True)
 
 
 def over_bands(context: Context, body: Statement) -> Statement:

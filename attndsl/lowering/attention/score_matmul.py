@@ -7,11 +7,9 @@ from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers,
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
-    is_start,
     keeps_keys,
     kept_parts,
     other_channels,
-    over_columns,
 )
 from attndsl.lowering.attention.key_range import sees_by_band, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
@@ -25,6 +23,7 @@ from attndsl.lowering.attention.matmul_operands import (
     is_first,
     left_operand,
     over_bands,
+    over_kept_columns,
     over_parts,
     true_width,
 )
@@ -165,7 +164,7 @@ def _kept_scores(context: Context, target: GlobalTensor, place: Expr) -> Stateme
     def other(first: Expr, width: Expr) -> Statement:
         column = values + first
         load = context.keys.load(context, b.key, zero, KEYS, column, minimum(width, true - column))
-        product = _score_product(context, b.key.region(), KEYS, column, width, is_start(first, of_first=True))
+        product = _score_product(context, b.key.region(), KEYS, column, width, is_first(first))
         return in_l1(b.key, load, product)
 
     products = list[Statement]()
@@ -177,10 +176,11 @@ def _kept_scores(context: Context, target: GlobalTensor, place: Expr) -> Stateme
         )
 
         def product(first: Expr, width: Expr, part: KeptPart = part) -> Statement:
-            keys, initial = part.buffer.region(first * padded(KEYS)), is_start(first, of_first=not products)
+            keys = part.buffer.region(first * padded(KEYS))
+            initial = Const(False) if products else is_first(first)
             return _score_product(context, keys, KEYS, part.first + first, width, initial)
 
-        each = over_columns(context, part.width, context.base_k, "d1", product)
+        each = over_kept_columns(context, part.width, context.base_k, product)
         note = Note(text="to L1, where they stay until they are values")
         products.append(handed(part, seq(note, load, each), begins=True))
     store = Fixpipe(

@@ -9,10 +9,11 @@ from attndsl.lowering.attention.cube_buffers import (
     keys_of_piece,
     loads_wide_values,
 )
-from attndsl.lowering.attention.kept_keys import KeptPart, handed, keeps_keys, kept_parts, over_columns
+from attndsl.lowering.attention.kept_keys import KeptPart, handed, keeps_keys, kept_parts
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
     BAND,
+    D1,
     FRACTALS_OF_BAND,
     PADDED_ROWS,
     ROWS_OF_BAND,
@@ -23,6 +24,7 @@ from attndsl.lowering.attention.matmul_operands import (
     is_first,
     left_operand,
     over_bands,
+    over_kept_columns,
     over_parts,
     true_width,
 )
@@ -37,7 +39,6 @@ from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
 
-_D1 = Symbol("d1")
 _K0 = Symbol("k0")
 _K1 = Symbol("k1")
 _DEPTH_FRACTALS = Symbol("depthFractals")
@@ -133,13 +134,13 @@ def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     values, b, cols = context.values, cube_buffers(context), Symbol("cols")
     context.inventory.require(context.value_width > context.value_n, "a copy brings columns of several sums")
     over_columns = For(
-        var=_D1,
+        var=D1,
         runs=True,
         end=width,
         step=context.value_n,
         body=seq(
-            Let(symbol=cols, value=minimum(context.value_n, width - _D1)),
-            _sums(context, d0 + _D1, cols, _wide_block(context, cols, b.value, _D1)),
+            Let(symbol=cols, value=minimum(context.value_n, width - D1)),
+            _sums(context, d0 + D1, cols, _wide_block(context, cols, b.value, D1)),
         ),
     )
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
@@ -154,7 +155,7 @@ def _kept_columns(context: Context) -> Seq:
         def sums(first: Expr, width: Expr, part: KeptPart = part) -> Statement:
             return _sums(context, part.first + first, width, _wide_block(context, width, part.buffer, first))
 
-        columns = over_columns(context, part.width, context.value_n, "d1", sums)
+        columns = over_kept_columns(context, part.width, context.value_n, sums)
         found.append(handed(part, seq(columns), begins=False))
     return seq(*found)
 

@@ -6,7 +6,7 @@ tile by tile, by way of the buffers that scores and their masks have later.
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum, round_up
+from attndsl.expr import Const, Symbol, ceil_div, minimum, round_up
 from attndsl.lowering.attention.step_scores import fill_tail, loaded_buffers
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -14,14 +14,14 @@ from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_KEY, KEYS, REPEAT_LA
 from attndsl.lowering.emit.row_operations import reduce_tile
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.masks.mask_bits import bytes_of_positions, to_bits
+from attndsl.lowering.masks.mask_bits import BITS_BLOCK, bytes_of_positions, to_bits
 from attndsl.lowering.masks.mask_kind import score_lanes
 from attndsl.lowering.masks.told_ends import bytes_of, key_ends, telling_mask
 from attndsl.lowering.selection.selection_buffers import selection_buffers
 from attndsl.target import Core
 from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, SelectOrScalar, StoreRows, WithScalar
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
-from attndsl.tile.statements import Alloc, For, Let, Note, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, Let, Note, Stage, seq
 
 _FIRST, _TILE, _ROW = Symbol("firstPosition"), Symbol("keyTile"), Symbol("row")
 
@@ -40,24 +40,19 @@ def find_ends(context: Context, modifiers: Modifiers) -> Stage:
     b, lanes, work = vector_buffers(context), selection_buffers(context), bytes_of_positions(context, mask)
     along, extents = context.stride(mask.name, "Q"), context.signature.extents
     positions, keys = context.host(extents["Q"]), context.host(extents["T"])
-    at_once, pitch = context.rows.positions_of_step(context), context.tile_lanes(256)
+    at_once, pitch = context.rows.positions_of_step(context), context.tile_lanes(BITS_BLOCK)
     cores = context.architecture.aiv_per_aic
     found, part = whole(b.new_max, 0, CHUNK), whole(b.tile_stat, 0, CHUNK)
     number = whole(lanes.term, 0, context.tile_keys)
-
-    def bits(row: Expr) -> Statement:
-        return to_bits(node, work, row * pitch, work.keep.region(row * (pitch // 8), 1, pitch // 8))
-
-    def shown(row: Expr) -> Statement:
-        kept = work.keep.region(row * (pitch // 8), 1, pitch // 8)
-        numbers = whole(lanes.term, 0, round_up(KEYS, REPEAT_LANES))
-        return SelectOrScalar(dst=score_lanes(context, row), bits=kept, src=numbers, scalar=Const(0))
-
+    bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
+    numbers = whole(lanes.term, 0, round_up(KEYS, REPEAT_LANES))
+    to_bits_of_row = to_bits(node, work, _ROW * pitch, bits)
+    shown = SelectOrScalar(dst=score_lanes(context, _ROW), bits=bits, src=numbers, scalar=Const(0))
     source = context.gm(mask.name, _FIRST * along + FIRST_KEY, CHUNK, KEYS, along)
     of_tile = seq(
         LoadRows(dst=work.loaded.region(0, CHUNK, KEYS, pitch), src=source, where=node.where),
-        For(var=_ROW, end=CHUNK, body=seq(bits(_ROW)), disjoint=(work.keep,), runs=True),
-        For(var=_ROW, end=CHUNK, body=seq(shown(_ROW)), disjoint=(b.score,), runs=True),
+        For(var=_ROW, end=CHUNK, body=seq(to_bits_of_row), disjoint=(work.keep,), runs=True),
+        For(var=_ROW, end=CHUNK, body=seq(shown), disjoint=(b.score,), runs=True),
         fill_tail(context, Const(0)),
         *reduce_tile(context, "Max", Const(0)),
         Binary(op="Max", dst=found, first=found, second=part),
