@@ -142,7 +142,7 @@ def _largest(operator: Contract, axis: str) -> int:
 
 def legal_sizes(operator: Contract, request: KernelRequest, choice: Choice) -> tuple[HeadSizes, ...]:
     """The sizes that a request stands for in calls of a choice: those it names, as far as they are legal, and
-    one pair near to the usual size where it names none."""
+    one pair near to the usual size where it names none, legal if any is."""
     search = _Search(operator, request, choice)
     if not request.head_sizes:
         return search.nearest()
@@ -190,8 +190,11 @@ class _Search:
         """The pair nearest to the usual size; sizes that the contract's defaults give come first."""
         computed = self._computed("D", self.known)
         keys = list(self._near(USUAL_HEAD_SIZE, "D", computed))
-        defaults = (next(self.pairs([key])) for key in keys)
-        found = self.first(defaults) or self.first(self.pairs(keys))
+        defaults = [next(self.pairs([key])) for key in keys]
+        found = self._legal(defaults) or self._legal(self.pairs(keys)) or self._padded(defaults)
+        if found is None and not self.request.value_sizes:
+            # The space of calls tells which constraints leave no size.
+            found = HeadSizes(USUAL_HEAD_SIZE, USUAL_HEAD_SIZE)
         return () if found is None else (found,)
 
     def pairs(self, keys: Iterable[int]) -> Iterator[HeadSizes]:
@@ -232,12 +235,14 @@ class _Search:
 
     def first(self, pairs: Iterable[HeadSizes]) -> HeadSizes | None:
         """The first pair that a legal call has; else the first whose kernel takes one of other sizes."""
-        tried = []
-        for sizes in pairs:
-            if not self.broken(sizes):
-                return sizes
-            tried.append(sizes)
-        return next((sizes for sizes in tried if self._serves_others(sizes)), None)
+        every = list(pairs)
+        return self._legal(every) or self._padded(every)
+
+    def _legal(self, pairs: Iterable[HeadSizes]) -> HeadSizes | None:
+        return next((sizes for sizes in pairs if not self.broken(sizes)), None)
+
+    def _padded(self, pairs: Iterable[HeadSizes]) -> HeadSizes | None:
+        return next((sizes for sizes in pairs if self._serves_others(sizes)), None)
 
     def _serves_others(self, sizes: HeadSizes) -> bool:
         """Whether sizes that pad to the same are legal."""
