@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary
 from attndsl.tile.program import Program
 
 
@@ -56,12 +55,12 @@ def _halves(program: Program, buffers: list[Buffer]) -> dict[Buffer, int]:
     near: dict[Buffer, list[tuple[Buffer, int]]] = {
         buffer: [] for buffer in buffers if program.slot_stride(buffer) % row == 0
     }
-    pairs = [each for each in program.instructions() if isinstance(each, Binary)]
-    for item in sorted(pairs, key=lambda each: not each.broadcast):
-        first, second = item.first.buffer, item.second.buffer
+    pairs = [pair for each in program.instructions() if (pair := each.paired_reads()) is not None]
+    for pair in sorted(pairs, key=lambda pair: not pair.blocks):
+        first, second = pair.first, pair.second
         if first is not second and first in near and second in near:
-            near[first].append((second, 0 if item.broadcast else 1))
-            near[second].append((first, 0 if item.broadcast else 1))
+            near[first].append((second, 0 if pair.blocks else 1))
+            near[second].append((first, 0 if pair.blocks else 1))
     halves: dict[Buffer, int] = {}
     for start in near:
         _spread(start, near, halves)
