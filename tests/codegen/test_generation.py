@@ -13,7 +13,7 @@ from attndsl.codegen.project.files import MANIFEST, FolderTaken, OutputNotWritab
 from attndsl.codegen.project.finished import EarlierRequestFails
 from attndsl.codegen.project.generation import Generation
 from attndsl.spec.operator.loader import load_file
-from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_file, decode_spec
 
 DEFAULT = KernelRequest()
 HALF = KernelRequest(dtypes=("float16",), head_sizes=(16,))
