@@ -80,6 +80,7 @@ class Architecture:
         block: bytes of a data block, the unit of UB strides.
         repeat: bytes one repeat of a vector instruction covers.
         bank_row: bytes of UB with one block in each group of banks (GUIDE).
+        bank_span: bytes of UB with one bank of each group (GUIDE).
         fractal: rows and columns (16-bit elements) of the cube's unit.
         event_ids: ids per ordered pipe pair (GUIDE).
         cross_core_flags: usable flag ids; 11-14 belong to SyncAll (GUIDE).
@@ -108,6 +109,7 @@ class Architecture:
     block: int
     repeat: int
     bank_row: int
+    bank_span: int
     fractal: int
     event_ids: int
     cross_core_flags: int
@@ -158,6 +160,7 @@ DAV_2201 = Architecture(
     block=32,
     repeat=256,
     bank_row=512,
+    bank_span=64 * _KIB,
     fractal=16,
     event_ids=8,
     cross_core_flags=11,
