@@ -94,6 +94,7 @@ class Architecture:
         max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
         max_half_word: highest number of a 16-bit field: srcStride of LoadData and of a Fixpipe (H81), blocks
             of a row and between rows of a DataCopy (asc-devkit, DataCopyParams).
+        max_image_side: highest l1H and l1W of a LoadData of an image (asc-devkit, Load3Dv2).
         max_fixpipe_columns: highest nSize of a Fixpipe (GUIDE).
         max_fixpipe_rows: highest mSize of a Fixpipe to rows (GUIDE).
         max_merge_records: highest length of a list of MrgSort (GUIDE).
@@ -122,6 +123,7 @@ class Architecture:
     max_mmad_size: int
     max_copy_blocks: int
     max_half_word: int
+    max_image_side: int
     max_fixpipe_columns: int
     max_fixpipe_rows: int
     max_merge_records: int
@@ -173,6 +175,7 @@ DAV_2201 = Architecture(
     max_mmad_size=4095,
     max_copy_blocks=4095,
     max_half_word=65535,
+    max_image_side=32767,
     max_fixpipe_columns=4095,
     max_fixpipe_rows=8192,
     max_merge_records=4095,

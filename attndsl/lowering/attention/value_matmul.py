@@ -36,7 +36,7 @@ from attndsl.lowering.emit.workspace_rings import out_ring
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Fixpipe, LoadFractals, Mmad
+from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadTransposed, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
 
@@ -257,15 +257,24 @@ def _transposed(
     k0: Expr | int = 0,
     image: Expr = _DEPTH_FRACTALS,
     column: Expr | int = 0,
-) -> For:
+) -> Statement:
     """A block of values, Nz in L1, as Zn right operand: every square transposed.
 
     A square of 16-bit data is a fractal, one of int8 two, of 16 rows each. The block begins at row ``k0`` and
-    ``column`` of an image of ``image`` squares in a column.
+    ``column`` of an image of ``image`` squares in a column. One instruction takes a block of 16-bit data.
     """
     depth = fractal_depth(source.dtype)
     first = column // depth * image + k0 // depth
-    squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
+    if depth.same(FRACTAL_SIZE):
+        return LoadTransposed(
+            dst=target.region(),
+            src=source.region(first * (depth * depth)),
+            rows=_DEPTH_FRACTALS,
+            columns=_COLUMN_FRACTALS,
+            image_rows=image,
+            where=values.where,
+        )
+    squares = _COLUMN_FRACTALS * FRACTAL_SIZE // depth
     load = LoadFractals(
         dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * fractal_elements(target)),
         src=source.region((first + _DEPTH_GROUP) * (depth * depth)),
