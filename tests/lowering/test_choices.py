@@ -68,6 +68,7 @@ WORDS = {
     "result_rows": ("auto",),
     "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
     "first_stores": ("auto", "vector", "cube"),
+    "prob_layout": ("rows", "fractals"),
 }  # fmt: skip
 
 
