@@ -214,7 +214,7 @@ class _Space:
             if broken is None and (goal is None or goal(self._choice(env))):
                 return self._choice(env)
             free = {name for name in choosable if values[name] == start[name]}
-            for name, value in self._changes(values, free, broken):
+            for name, value in self._changes(values, env, free, broken):
                 other = values | {name: value}
                 if _key(other) not in seen:
                     seen.add(_key(other))
@@ -225,7 +225,7 @@ class _Space:
         return self.first[name] if name in self.first else choices[0]
 
     def _changes(
-        self, values: _Values, free: Collection[str], broken: _Rule | None
+        self, values: _Values, env: _Values, free: Collection[str], broken: _Rule | None
     ) -> Iterable[tuple[str, Any]]:
         """Values with which the broken rule holds; where no single one does, all that it depends on.
 
@@ -236,8 +236,13 @@ class _Space:
         changes = [(name, each) for name in names for each in self.variables[name] if each != values[name]]
         if broken is None:
             return changes
-        mending = [(n, each) for n, each in changes if broken.holds(self.environment(values | {n: each}))]
+        mending = [(n, each) for n, each in changes if broken.holds(self._with(values, env, n, each))]
         return mending or changes
+
+    def _with(self, values: _Values, env: _Values, name: str, value: Any) -> _Values:
+        """The environment of values of which one is changed; ``env``: without it."""
+        changed = {name: value}
+        return self.environment(values | changed) if kind_of(name) else env | changed
 
     def _choice(self, env: _Values) -> Choice:
         passed = frozenset(spec.name for spec in self.operator.tensors if env[given(spec.name).name])
