@@ -20,6 +20,8 @@ from attndsl.lowering.preconditions import IO_DTYPES, RULES
 from attndsl.lowering.results.row_operations import FORMS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
+from attndsl.tile import instructions as instruction_set
+from attndsl.tile.instructions import Instruction
 
 _MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
 
@@ -106,11 +108,25 @@ def gallery() -> Iterator[str]:
         yield from (pictures(load_file(path)), "")
 
 
+def instructions() -> Iterator[str]:
+    """The calls of the AscendC API that kernels are made of, with the class that is one."""
+    made = (getattr(instruction_set, name) for name in instruction_set.__all__)
+    classes = [each for each in made if isinstance(each, type) and issubclass(each, Instruction)]
+    rows = sorted(
+        (f"`{api}`", f"`{each.__name__}`", each.__module__.rpartition(".")[2], each.pipe.value)
+        for each in classes
+        if each is not Instruction
+        for api in each.api_names()
+    )
+    yield from _table(("AscendC", "class", "file of `tile/instructions`", "pipe"), rows)
+
+
 def _summary(text: str) -> str:
     """The first sentence of a file's docstring."""
     return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
-    each.__name__: each for each in (axes, masks, sources, operations, dtypes, rules, starting_kinds, gallery)
+    each.__name__: each
+    for each in (axes, masks, sources, operations, dtypes, rules, starting_kinds, gallery, instructions)
 }

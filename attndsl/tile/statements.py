@@ -367,6 +367,13 @@ def as_seq(statement: Statement) -> Seq:
     return statement if isinstance(statement, Seq) else Seq(body=(statement,))
 
 
+def only(body: Statement | None) -> Statement | None:
+    """The statement that is all of a body; None where there are several, or none."""
+    if isinstance(body, Seq):
+        return only(body.body[0]) if len(body.body) == 1 else None
+    return body
+
+
 def as_stage(statement: Statement) -> Stage:
     """The statement, which has to be a stage."""
     assert isinstance(statement, Stage)

@@ -116,6 +116,7 @@ def test_no_project_is_touched_when_a_target_of_another_cannot_be(spec: Path, tm
         (DEFAULT, ""),
         (HALF, "--dtype float16 --set D=16"),
         (KernelRequest(features=frozenset()), "--feature none"),
+        (KernelRequest(head_sizes=(576,), value_sizes=(512,)), "--set D=576,E=512"),
         (
             KernelRequest(features=frozenset({"b", "a"}), settings=(("layout(x)", "TND"),)),
             "--set 'layout(x)=TND' --feature a --feature b",
@@ -130,7 +131,7 @@ def test_a_request_is_told_and_read_again(request_: KernelRequest, options: str)
 
 @pytest.mark.parametrize(
     "data", [[], 3, None, {"dtypes": 3}, {"dtypes": [3]}, {"head_sizes": ["a"]}, {"head_sizes": []},
-             {"settings": []}, {"settings": {"a": 1}}, {"features": [None]}],
+             {"value_sizes": []}, {"settings": []}, {"settings": {"a": 1}}, {"features": [None]}],
 )  # fmt: skip
 def test_what_is_no_request_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match="no request"):

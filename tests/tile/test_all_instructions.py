@@ -104,6 +104,13 @@ def test_its_text_runs_on_the_emulator(name: str) -> None:
     assert any(type(each) is CLASSES[name] for each in EMITTED)
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_its_names_in_the_api_are_those_that_it_is_emitted_with(name: str) -> None:
+    """Pages print them; an operation of a table that no name tells of would be missing there."""
+    emitted = {each.api for each in EMITTED if type(each) is CLASSES[name]}
+    assert emitted == set(CLASSES[name].api_names())
+
+
 def test_tables_alone_are_no_tests_of_a_meaning() -> None:
     table: dict[str, Instruction] = {"numbers": lane_cases.CASES["numbers"]}
     assert made_by("X = Fill(1)\nY = T['numbers']\n", table) == set()

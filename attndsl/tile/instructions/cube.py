@@ -160,6 +160,9 @@ class LoadNz(Instruction):
         count = machine.value(self.src.rows) * machine.value(self.src.cols) * machine.value(self.matrices)
         return float(count * item_bytes(self.src.tensor.dtype))
 
+    def matrix_rows(self, machine: Machine) -> float:
+        return float(machine.value(self.src.rows) * machine.value(self.matrices))
+
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         depth = block_elements(self.dst.buffer.dtype)
         yield from space_rule(self.dst, MemorySpace.L1, "destination")
@@ -206,6 +209,10 @@ class LoadFractals(Instruction):
     @property
     def api(self) -> str:  # type: ignore[override]
         return "LoadDataWithTranspose" if self.transpose else "LoadData"
+
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return ("LoadData", "LoadDataWithTranspose")
 
     @property
     def cost_key(self) -> str:
@@ -417,6 +424,9 @@ class Mmad(Instruction):
     def units(self, machine: Machine) -> float:
         m, n = (whole_fractals(int(machine.value(x))) // FRACTAL for x in (self.m, self.n))
         return float(m * n * -(-int(machine.value(self.k)) // block_elements(self.a.buffer.dtype)))
+
+    def accumulates(self, machine: Machine) -> bool:
+        return not machine.value(self.initial)
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.dst, MemorySpace.L0C, "destination")

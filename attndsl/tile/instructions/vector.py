@@ -21,6 +21,7 @@ from attndsl.tile.instructions.base import (
     Instruction,
     Machine,
     Names,
+    PairedReads,
     is_one,
     view,
 )
@@ -218,6 +219,10 @@ class Unary(VectorInstruction):
     def api(self) -> str:  # type: ignore[override]
         return self.op
 
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(_UNARY)
+
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
 
@@ -246,6 +251,10 @@ class WithScalar(VectorInstruction):
     @property
     def api(self) -> str:  # type: ignore[override]
         return self.op
+
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(_WITH_SCALAR)
 
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
@@ -315,6 +324,10 @@ class ShiftBits(VectorInstruction):
     def api(self) -> str:  # type: ignore[override]
         return self.op
 
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(_SHIFTS)
+
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
 
@@ -355,8 +368,15 @@ class Binary(VectorInstruction):
     def api(self) -> str:  # type: ignore[override]
         return self.op
 
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(_BINARY)
+
     def sources(self) -> tuple[Region, ...]:
         return (self.first, self.second)
+
+    def paired_reads(self) -> PairedReads:
+        return PairedReads(self.first.buffer, self.second.buffer, self.broadcast)
 
     def run(self, machine: Machine) -> None:
         dst, first, second = view(machine, self.dst), view(machine, self.first), view(machine, self.second)
@@ -463,6 +483,9 @@ class ConvertToNz(VectorInstruction):
     src: Region
     mode: str = "CAST_NONE"
 
+    def read_while_written(self) -> tuple[Buffer, Buffer]:
+        return self.src.buffer, self.dst.buffer
+
     _PAIRS: ClassVar[dict[tuple[str, str], str]] = {
         ("int8", "float16"): "CAST_NONE",
         ("float32", "float16"): "CAST_RINT",
@@ -551,6 +574,10 @@ class RowReduce(VectorInstruction):
     def api(self) -> str:  # type: ignore[override]
         return f"WholeReduce{self.op}"
 
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(f"WholeReduce{op}" for op in _REDUCTIONS)
+
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
 
@@ -586,6 +613,10 @@ class BlockReduce(VectorInstruction):
     @property
     def api(self) -> str:  # type: ignore[override]
         return f"BlockReduce{self.op}"
+
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(f"BlockReduce{op}" for op in _REDUCTIONS)
 
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
