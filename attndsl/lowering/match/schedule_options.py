@@ -89,6 +89,9 @@ class Schedule:
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
             for prompts in a continuous pipeline.
+        first_stores: who stores first to the slots of score tiles: "vector": vector cores store zeros before
+            the cube has scores, so that L2 holds the slots; "cube": nobody does; "auto": vector cores for
+            tasks of several bands of rows, where they can.
     """
 
     tile_k: int = 512
@@ -112,6 +115,7 @@ class Schedule:
     item_order: str = "auto"
     score_slots: str = "auto"
     value_source: str = "auto"
+    first_stores: str = "auto"
     prob_layout: str = "rows"
 
     @property
@@ -211,6 +215,7 @@ _LEGAL = {
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
     "score_slots": Legal(words=("auto", "ring", "prefetch")),
     "value_source": Legal(words=("auto", "memory", "keys")),
+    "first_stores": Legal(words=("auto", "vector", "cube")),
     "prob_layout": Legal(words=("rows", "fractals")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
