@@ -17,7 +17,7 @@ from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.preconditions import IO_DTYPES, RULES
-from attndsl.lowering.results.row_operations import FORMS
+from attndsl.lowering.results.elementwise_results import FORMS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
 from attndsl.tile import instructions as instruction_set

@@ -304,3 +304,21 @@ def test_spaces_of_modes_have_the_values_that_choose_them() -> None:
         "self_attention_prefix_encoder": {4},
     }
     assert isinstance(SPACES["relay_attention"], CaseSpace)
+
+
+@pytest.mark.parametrize("operator", [ops.relay_attention, *ops.self_attention.modes], ids=str)
+def test_a_change_of_one_variable_gives_the_environment_of_the_changed_assignment(
+    operator: Any,
+) -> None:
+    space, rng = CaseSpace(operator), np.random.default_rng(0)
+    short = {"headNum", "kvHeadNum", "qkScale"} & space._resting.keys()
+    assert short and not {"maskType", "batch"} <= space._resting.keys()
+    for _ in range(4):
+        assignment = {
+            name: values[int(rng.integers(len(values)))] for name, values in space.variables.items()
+        }
+        env = space.environment(assignment)
+        for name in (*sorted(short), "batch"):
+            for value in space.variables[name]:
+                wanted = space.environment({**assignment, name: value})
+                assert space.changed(env, assignment, name, value) == wanted

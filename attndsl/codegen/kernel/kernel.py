@@ -97,6 +97,7 @@ class KernelText:
     guard: str
     summary: str
     document: str
+    spec_file: str
     specialization: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -153,6 +154,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         guard=f"ATTNDSL_{name.upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
+        spec_file=comment(compiled.operator.spec_file),
         specialization=tuple(_specializations((compiled, *others))),
         pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
