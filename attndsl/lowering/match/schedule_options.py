@@ -417,6 +417,8 @@ def describe(
 ) -> str:
     """The schedule as text, one option a line, with who chose it."""
     values, found = asdict(schedule), reasons(schedule, stated, required, chosen)
+    for choice in required:
+        found[choice.name] += f" ({choice.where})"
     width = max(len(field.name) for field in fields(schedule))
     return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
 
@@ -435,5 +437,5 @@ def reasons(
         found[name] = "spec" if told else others.get(name, DEFAULT)
         if name in needed:
             instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
-            found[name] = f"needed: {needed[name].why} ({needed[name].where}){instead}"
+            found[name] = f"needed: {needed[name].why}{instead}"
     return found
