@@ -41,6 +41,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "split_kv": ("auto", "idle", "even", 1, 2, 4),
     "task_rows": ("even", "most"),
     "value_source": ("auto", "memory", "keys"),
+    "prob_layout": ("rows", "fractals"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 

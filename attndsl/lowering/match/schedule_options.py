@@ -79,6 +79,8 @@ class Schedule:
             round of items in one direction and the next in the other; "auto": "longest" where later
             positions see more keys, else "splits". Of "longest", and of "auto" where prompts have tasks of
             two sizes, each block takes its own items from the last to the first.
+        prob_layout: how probabilities pass through the workspace: "rows", which the cube's copy to L1
+            reorders, or "fractals": the vector cores store them in the order of L1.
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
             for prompts in a continuous pipeline.
@@ -105,6 +107,7 @@ class Schedule:
     item_order: str = "auto"
     score_slots: str = "auto"
     value_source: str = "auto"
+    prob_layout: str = "rows"
 
     @property
     def prefetch_distance(self) -> int:
@@ -203,6 +206,7 @@ _LEGAL = {
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
     "score_slots": Legal(words=("auto", "ring", "prefetch")),
     "value_source": Legal(words=("auto", "memory", "keys")),
+    "prob_layout": Legal(words=("rows", "fractals")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
 """Options without a constant that a schedule header tells even if nobody asked for another value."""

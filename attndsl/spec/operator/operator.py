@@ -261,7 +261,7 @@ class Operator(Declarations):
 
     @property
     def spec_file(self) -> str:
-        """The name of the file that declares it, without its folder; empty if it was declared at a prompt."""
+        """The name of the file that declares it, without its folder; empty of one declared at a prompt."""
         file = (self._modes.of or self).file
         name = Path(self.where.file).name if file is None else file.name
         return "" if name.startswith("<") else name
