@@ -15,7 +15,7 @@ from attndsl.codegen.project.finished import finished_projects
 from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.stored_programs import entry_name
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.lowering.match.schedule_options import resolve
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
 from attndsl.spec.errors import SpecError, UnknownTargetError
