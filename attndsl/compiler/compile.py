@@ -21,6 +21,7 @@ from attndsl.lowering.errors import (
 from attndsl.lowering.lower import first_draft, lower
 from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
     LONG_ROW,
@@ -33,10 +34,8 @@ from attndsl.lowering.match.schedule_options import (
     Schedule,
     describe,
     reasons,
-    resolve,
-    smaller,
-    with_fewer_events,
 )
+from attndsl.lowering.match.shrink_schedule import smaller, with_fewer_events
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
