@@ -38,10 +38,13 @@ class Group:
     dtype: str
     branches: tuple[Branch, ...]
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts of the specializations."""
-        return tuple(dict.fromkeys(branch.text for branch in self.branches))
+
+@dataclass(frozen=True, slots=True)
+class Included:
+    """The texts that kernels of these io dtypes have, and no others."""
+
+    dtypes: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,18 @@ class EntryText:
     def branches(self) -> tuple[Branch, ...]:
         """All specializations."""
         return tuple(branch for group in self.groups for branch in group.branches)
+
+    @property
+    def includes(self) -> tuple[Included, ...]:
+        """The texts, each once, by the io dtypes of their kernels."""
+        dtypes: dict[str, tuple[str, ...]] = {}
+        for group in self.groups:
+            for text in dict.fromkeys(branch.text for branch in group.branches):
+                dtypes[text] = (*dtypes.get(text, ()), group.dtype)
+        texts: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for text, found in dtypes.items():
+            texts[found] = (*texts.get(found, ()), text)
+        return tuple(Included(found, each) for found, each in texts.items())
 
 
 def entry_text(kernels: Sequence[Compiled]) -> EntryText:
