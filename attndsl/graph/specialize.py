@@ -5,8 +5,9 @@ What a node becomes without an operand is a property of its type and stands in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from attndsl.expr import Expr, Load
@@ -170,14 +171,14 @@ def _elementwise(node: Elementwise, operands: list[Node | None]) -> Node | None:
 
 def _rebuild(node: Node, visit: Visit) -> Node | None:
     changed: dict[str, Any] = {}
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
         if isinstance(value, Node):
             new: Any = visit(value)
-            if new is None and item.name not in MAY_BE_ABSENT:
+            if new is None and name not in MAY_BE_ABSENT:
                 return None
         elif isinstance(value, tuple) and any(isinstance(each, Node) for each in value):
-            new = _kept(node, item.name, tuple(visit(each) for each in value))
+            new = _kept(node, name, tuple(visit(each) for each in value))
             if any(each is None for each in new):
                 return None
             same = len(new) == len(value) and all(a is b for a, b in zip(new, value, strict=True))
@@ -185,12 +186,19 @@ def _rebuild(node: Node, visit: Visit) -> Node | None:
         else:
             continue
         if new is not value:
-            changed[item.name] = new
+            changed[name] = new
     if isinstance(node, Replace) and changed:
         changed["axes"] = _union(
-            tuple(changed.get(name, getattr(node, name)) for name in ("source", "condition"))
+            tuple(changed.get(each, getattr(node, each)) for each in ("source", "condition"))
         )
     return replace(node, **changed) if changed else node
+
+
+@cache
+def _field_names(kind: Hashable) -> tuple[str, ...]:
+    """The fields of a type of nodes."""
+    assert isinstance(kind, type) and issubclass(kind, Node)
+    return tuple(each.name for each in fields(kind))
 
 
 def _kept(node: Node, name: str, operands: tuple[Node | None, ...]) -> tuple[Node | None, ...]:

@@ -67,6 +67,7 @@ WORDS = {
     "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",), "value_width": ("auto",),
     "result_rows": ("auto",),
     "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
+    "first_stores": ("auto", "vector", "cube"),
     "prob_layout": ("rows", "fractals"),
 }  # fmt: skip
 

@@ -24,6 +24,11 @@ LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
 """Defaults where blocks of keys are selected: items are short, and results a good part of them."""
+OF_LONG_PROMPTS: Mapping[str, int | str] = {"prob_layout": "fractals"}
+"""Defaults of tasks of many rows whose heads have more than :data:`NARROW_HEAD` channels: the cube's copies
+limit them. With fewer channels the vector cores do, which fractals cost more instructions."""
+NARROW_HEAD = 64
+"""Channels of a head whose products take the cube no longer than its softmax takes the vector cores."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {
     "tile_k": 128,
     "value_width": 256,
@@ -84,6 +89,9 @@ class Schedule:
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
             for prompts in a continuous pipeline.
+        first_stores: who stores first to the slots of score tiles: "vector": vector cores store zeros before
+            the cube has scores, so that L2 holds the slots; "cube": nobody does; "auto": vector cores for
+            tasks of several bands of rows, where they can.
     """
 
     tile_k: int = 512
@@ -107,6 +115,7 @@ class Schedule:
     item_order: str = "auto"
     score_slots: str = "auto"
     value_source: str = "auto"
+    first_stores: str = "auto"
     prob_layout: str = "rows"
 
     @property
@@ -206,6 +215,7 @@ _LEGAL = {
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
     "score_slots": Legal(words=("auto", "ring", "prefetch")),
     "value_source": Legal(words=("auto", "memory", "keys")),
+    "first_stores": Legal(words=("auto", "vector", "cube")),
     "prob_layout": Legal(words=("rows", "fractals")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
@@ -313,7 +323,8 @@ def smaller(
 ) -> Schedule | None:
     """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
 
-    In L1 the queries of the next item wait first, then keys do not stay until they are values, then copies
+    In the unified buffer probabilities travel as rows first, which takes 96 bytes less. In L1 the queries of
+    the next item wait first, then keys do not stay until they are values, then copies
     of values become narrow. A task of one band of rows is next: there is time to read keys again while the
     vector cores work. Then results, which are loaded once a tile, have one slot, and so has all else of
     latent rows. Fewer rows a vector step cost what instructions wait for each other. Fewer rows a task, down
@@ -325,6 +336,8 @@ def smaller(
     widest = max(schedule.base_n, schedule.columns)
     if "base_k" in may and widest * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
         return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
+    if space == "UB" and "prob_layout" in may and schedule.prob_layout != "rows":
+        return replace(schedule, prob_layout="rows")
     if space == "L1" and (narrower := _with_less_in_l1(schedule, may)) is not None:
         return narrower
     fewer = _with_fewer_rows(schedule, may, architecture)
