@@ -40,10 +40,9 @@ from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
 from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
+from tests.support.builders import PADDED, attention, signature
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
-
-from .builders import PADDED, attention, signature
 
 BOTH = frozenset({"attn_mask", "pse_shift"})
 LEGAL = {

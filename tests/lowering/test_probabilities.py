@@ -13,7 +13,8 @@ from attndsl.api import ops
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.lowering.match.schedule_options import Schedule, smaller
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.shrink_schedule import smaller
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
 from attndsl.target import MemorySpace
@@ -22,8 +23,8 @@ from attndsl.tile_interpreter import run as tile
 from tests.support.authored import call_of, with_schedule
 from tests.support.devices import ARCHITECTURE
 
-from .test_dequantized_rows import BF16, decoding
-from .test_int8_attention import PLAIN, SPEC, agrees, arguments
+from .dequantized_calls import BF16, decoding
+from .small_int8 import PLAIN, SPEC, agrees, arguments
 
 SIZES = [
     (1, 700, {"tile_k": 512}),
