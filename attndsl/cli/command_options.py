@@ -112,16 +112,22 @@ def request_of(
     dtypes: tuple[str, ...], settings: tuple[str, ...], features: tuple[str, ...]
 ) -> KernelRequest:
     """The kernels that ``--dtype``, ``--set`` and ``--feature`` ask for."""
-    from attndsl.codegen.kernel_set.request import DEFAULT_HEAD_SIZES, KernelRequest
+    from attndsl.codegen.kernel_set.request import KernelRequest
 
     found = named_values(settings, "--set", "NAME=VALUE, for example D=128")
-    size = found.pop("D", "")
+    sizes = {axis: found.pop(axis) for axis in ("D", "E") if axis in found}
+    heads, values = (
+        (whole(sizes[axis], f"--set {axis}", least=-LARGEST),) if axis in sizes else () for axis in "DE"
+    )
     if "none" in features and len(features) > 1:
         raise click.UsageError("--feature none stands alone; several --feature together name one kernel")
     wanted = None if not features else frozenset(features) - {"none"}
-    heads = (whole(size, "--set D", least=-LARGEST),) if size else DEFAULT_HEAD_SIZES
     return KernelRequest(
-        dtypes=dtypes or None, head_sizes=heads, features=wanted, settings=tuple(found.items())
+        dtypes=dtypes or None,
+        head_sizes=heads,
+        value_sizes=values,
+        features=wanted,
+        settings=tuple(found.items()),
     )
 
 
@@ -142,7 +148,8 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="head size (D=128 by default), or a parameter, layout(x), dtype(x), split(x) that kernels depend on",
+    help="head size (D=128 where that is legal), size of values (E), or the spec's own names; a parameter, "
+    "layout(x), dtype(x), split(x) that kernels depend on",
 )
 feature_option = click.option(
     "--feature",

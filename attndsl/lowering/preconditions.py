@@ -19,7 +19,8 @@ from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.padded_queries import pads_rows
-from attndsl.lowering.match.schedule_options import GRANULE, resolve
+from attndsl.lowering.match.resolve_schedule import resolve
+from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
@@ -349,15 +350,27 @@ def _channels(axes: tuple[str, ...]) -> str:
 
 
 def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
-    """Floating-point tensors have the dtype of the query."""
+    """Floating-point tensors have the dtype of the query, or fp32 where the cube does not multiply them."""
+    multiplied, queries = frozenset(_rows_of_keys(c)), _queries(c)
     for node in _inputs(c):
         spec = c.operator.tensor(node.name)
-        if spec.dtypes == ("float32",):
-            continue  # numbers of a row
-        if not spec.dtype_like and not _is_bytes(spec) and spec.name not in _queries(c) and not spec.indexed:
-            kept = 'dtype="float32"' if _of_rows(node.axes) else f"dtype={min(_queries(c))}, as the query"
+        if spec.dtypes == ("float32",) and node.name not in multiplied:
+            continue
+        same = len(spec.dtypes) == 1 and all(c.operator.tensor(q).dtypes == spec.dtypes for q in queries)
+        if not (same or spec.dtype_like or _is_bytes(spec) or spec.name in queries or spec.indexed):
+            kept = 'dtype="float32"' if _of_rows(node.axes) else f"dtype={min(queries)}, as the query"
             what = f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})"
             yield what, node.where, f"declare it with {kept}"
+
+
+def _rows_of_keys(c: Candidate) -> Iterator[str]:
+    """Tensors with rows of channels for keys; scales of channels have no rows."""
+    for attention in c.computation.attentions:
+        found = (inner for rows in (attention.keys, attention.values) for inner in rows.walk())
+        for node in (each for each in found if isinstance(each, nodes.Input)):
+            axes = set(node.axes)
+            if axes & {"D", "E"} and not axes <= {"B", "N", "K", "D", "E"}:
+                yield node.name
 
 
 def _of_rows(axes: nodes.Axes) -> bool:

@@ -92,7 +92,7 @@ WORK = {
     "list": (records, "features_by_backend"),
     "new": (attndsl.spec.operator.starting_specs, "starting_spec"),
     "show": (attndsl.cli.show, "stage_texts"),
-    "generate": (finished, "finished_projects"),
+    "generate": (finished, "all_finished_projects"),
     "verify": (attndsl.campaign, "verify"),
     "run": (attndsl.cli.call_files, "load_call"),
     "profile": (attndsl.verify.cases.shaped_call, "call_of_shape"),

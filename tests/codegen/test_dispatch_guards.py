@@ -17,6 +17,7 @@ from attndsl.codegen.host.problem_members import (
     number_of_value,
 )
 from attndsl.codegen.host.problem_words import problem_words
+from attndsl.codegen.kernel_set.asked_sizes import HeadSizes
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards_of
 from attndsl.codegen.kernel_set.kernel_request import (
     KernelRequest,
@@ -94,7 +95,7 @@ def test_kernels_take_the_calls_that_compute_the_same_and_no_others(operator):
     accepted, refused = 0, 0
     for choice in legal_choices(operator, 60):
         dtype = choice.settings[f"dtype({io_tensor(operator).name})"]
-        own = specialization_of_choice(operator, choice, dtype, 128)
+        own = specialization_of_choice(operator, choice, dtype, HeadSizes(128, 128))
         problem = problem_of(operator, choice, dtype)
         assert Guarded(operator, own, words).takes(problem), own
         passed = kernel_inputs(operator, choice.present & frozenset(feature_names(operator)))

@@ -13,7 +13,7 @@ from attndsl.codegen.project.files import MANIFEST, FolderTaken, OutputNotWritab
 from attndsl.codegen.project.finished import EarlierRequestFails
 from attndsl.codegen.project.generation import Generation
 from attndsl.spec.operator.loader import load_file
-from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_file, decode_spec
 
 DEFAULT = KernelRequest()
 HALF = KernelRequest(dtypes=("float16",), head_sizes=(16,))
@@ -24,7 +24,7 @@ WIDE = KernelRequest(dtypes=("float16",), head_sizes=(32,))
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
-    return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
+    return decode_file(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
 def generate(spec: Path, out: Path, request: KernelRequest, *, prune: bool = False):
@@ -116,6 +116,7 @@ def test_no_project_is_touched_when_a_target_of_another_cannot_be(spec: Path, tm
         (DEFAULT, ""),
         (HALF, "--dtype float16 --set D=16"),
         (KernelRequest(features=frozenset()), "--feature none"),
+        (KernelRequest(head_sizes=(576,), value_sizes=(512,)), "--set D=576,E=512"),
         (
             KernelRequest(features=frozenset({"b", "a"}), settings=(("layout(x)", "TND"),)),
             "--set 'layout(x)=TND' --feature a --feature b",
@@ -130,7 +131,7 @@ def test_a_request_is_told_and_read_again(request_: KernelRequest, options: str)
 
 @pytest.mark.parametrize(
     "data", [[], 3, None, {"dtypes": 3}, {"dtypes": [3]}, {"head_sizes": ["a"]}, {"head_sizes": []},
-             {"settings": []}, {"settings": {"a": 1}}, {"features": [None]}],
+             {"value_sizes": []}, {"settings": []}, {"settings": {"a": 1}}, {"features": [None]}],
 )  # fmt: skip
 def test_what_is_no_request_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match="no request"):

@@ -11,7 +11,7 @@ import pytest
 from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import IllegalScheduleValue, NotLowered
-from attndsl.lowering.match.schedule_options import resolve
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.preconditions import RULES, largest_head
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
@@ -164,6 +164,7 @@ REFUSED_ELSEWHERE = (
 def test_the_plain_spec_compiles(tmp_path: Path) -> None:
     compile_(operator(tmp_path))
     compile_(operator(tmp_path), "bfloat16")
+    compile_(operator(tmp_path, key_dtype='"float16"', io='"float16"'))  # said again, not taken over
 
 
 @pytest.mark.parametrize("rule", REFUSED)
@@ -173,6 +174,13 @@ def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
     with pytest.raises(NotLowered, match=words) as caught:
         compile_(operator(tmp_path, **changes), dtypes.get(rule, "float16"))
     assert "some_attention.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_keys_of_another_dtype_than_the_queries_are_refused(tmp_path: Path, dtype: str) -> None:
+    made = operator(tmp_path, key_dtype=f'"{dtype}"', io='"float16"')
+    with pytest.raises(NotLowered, match=rf"key of a dtype of its own \({dtype}\)"):
+        compile_(made)
 
 
 @pytest.mark.parametrize("result", ["out", 'out.cast("float32")'])

@@ -57,6 +57,12 @@ def decode_spec(folder: Path, *body: str, declared: str = "", schedule: str = ""
     return _loaded(folder, "small_decode", _DECODE, body, declared, schedule)
 
 
+def decode_file(folder: Path, *body: str) -> Path:
+    """The file of :func:`decode_spec` in a folder of its own, which a test may change."""
+    decode_spec(folder, *body)
+    return folder / "small_decode.py"
+
+
 def packed_spec(folder: Path, *body: str, declared: str = "", schedule: str = "tile_k=128") -> Operator:
     """An operator with packed queries and keys; ``s`` is their scaled scores."""
     return _loaded(folder, "small_packed", _PACKED, body, declared, schedule)

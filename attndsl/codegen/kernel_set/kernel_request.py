@@ -14,11 +14,16 @@ from functools import lru_cache
 from typing import Any
 
 from attndsl.base.errors import UserError
-from attndsl.codegen.host.problem_members import head_size, io_tensor
+from attndsl.codegen.host.problem_members import io_tensor
+from attndsl.codegen.kernel_set.asked_sizes import (
+    HeadSizes,
+    check_sizes,
+    legal_sizes,
+    why_illegal,
+    with_sizes,
+)
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.expr import Compare, Const
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, kind_of
-from attndsl.lowering.preconditions import largest_head
 from attndsl.lowering.signature.specialization import (
     Specialization,
     feature_names,
@@ -41,10 +46,6 @@ class UnknownFeature(UserError, ValueError):
 
 class UnknownDtype(UserError, ValueError):
     """A dtype that the operator does not have."""
-
-
-class IllegalHeadSize(UserError, ValueError):
-    """A head size outside what kernels are made for."""
 
 
 class UnknownSetting(UserError, ValueError):
@@ -87,40 +88,47 @@ def wanted_specializations(operator: Operator, request: KernelRequest) -> tuple[
         UnknownFeature, UnknownDtype, IllegalHeadSize, UnknownSetting, IllegalSetting: naming what is legal.
         NoLegalCall: the contract does not allow the combination.
     """
+    request = with_sizes(operator, request)
+    check_sizes(operator, request)
     dtypes = _dtypes(operator, request)
-    padded_sizes = tuple(dict.fromkeys(_padded_size(size, operator) for size in request.head_sizes))
     asked = _asked(operator, request)
+    choices = [
+        (label, dtype, legal_choice(operator, values, dtype)) for dtype in dtypes for label, values in asked
+    ]
+    legal = [(label, dtype, choice) for label, dtype, choice in choices if choice is not None]
     found: dict[Specialization, Wanted] = {}
-    for dtype in dtypes:
-        for label, values in asked:
-            choice = legal_choice(operator, values, dtype)
-            if choice is not None:
-                first = specialization_of_choice(operator, choice, dtype, padded_sizes[0])
-                for padded_size in padded_sizes:
-                    padded_value_size = None if first.padded_value_size is None else padded_size
-                    special = replace(
-                        first, padded_head_size=padded_size, padded_value_size=padded_value_size
-                    )
-                    found.setdefault(special, Wanted(label, special))
-    if not found:
-        named = ", ".join(
-            sorted(request.features or ()) + [f"{name}={value}" for name, value in request.settings]
-        )
-        dtype = f" in {' or '.join(dtypes)}" if request.dtypes else ""
-        raise NoLegalCall(
-            f"{operator.name}: no call that the contract allows has {named or 'any features'}{dtype}; "
-            f"attndsl show {operator.in_commands} --stage contract prints the constraints"
-        )
+    for label, dtype, choice in legal:
+        for sizes in legal_sizes(operator, request, choice):
+            special = specialization_of_choice(operator, choice, dtype, sizes)
+            found.setdefault(special, Wanted(label, special))
+    whole = operator.device.architecture.whole_fractals
+    made = {special.padded_head_size for special in found}
+    if not found or not made >= {whole(size) for size in request.head_sizes}:
+        reasons = (why_illegal(operator, request, choice) for _, _, choice in legal)
+        raise _no_legal_call(operator, request, dtypes, next(filter(None, reasons), ""))
     return tuple(found.values())
 
 
+def _no_legal_call(
+    operator: Operator, request: KernelRequest, dtypes: tuple[str, ...], reason: str
+) -> NoLegalCall:
+    named = [*sorted(request.features or ()), *(f"{name}={value}" for name, value in request.settings)]
+    sizes = {"D": request.head_sizes, "E": request.value_sizes}
+    named += [f"{axis}={size}" for axis, all_sizes in sizes.items() for size in all_sizes]
+    dtype = f" in {' or '.join(dtypes)}" if request.dtypes else ""
+    return NoLegalCall(
+        f"{operator.name}: no call that the contract allows has {', '.join(named) or 'any features'}{dtype}"
+        f"{f'; with {reason}' if reason else ''}; "
+        f"attndsl show {operator.in_commands} --stage contract prints the constraints"
+    )
+
+
 def specialization_of_choice(
-    operator: Operator, choice: Choice, dtype: str, padded_size: int
+    operator: Operator, choice: Choice, dtype: str, sizes: HeadSizes
 ) -> Specialization:
     """What the kernel of calls with this choice is specialized on."""
-    return specialized_on(
-        operator, _inputs(operator, choice), choice.settings, dtype, (padded_size, padded_size)
-    )
+    padded = sizes.padded(operator)
+    return specialized_on(operator, _inputs(operator, choice), choice.settings, dtype, padded)
 
 
 def _inputs(operator: Operator, choice: Choice) -> frozenset[str]:
@@ -141,6 +149,7 @@ def requested_values(operator: Operator, request: KernelRequest) -> dict[str, An
     Raises:
         UnknownFeature, UnknownSetting, IllegalSetting: naming what is legal.
     """
+    request = with_sizes(operator, request)
     _check_features(operator, request.features or frozenset())
     values: dict[str, Any] = {given(name).name: True for name in request.features or ()}
     for name, text in request.settings:
@@ -265,29 +274,6 @@ def _dtypes(operator: Operator, request: KernelRequest) -> tuple[str, ...]:
                 "give one of them"
             )
     return request.dtypes or (io.dtypes if told is None else (told,))
-
-
-def _padded_size(size: int, operator: Operator) -> int:
-    largest = _largest_head_size(operator)
-    if not 1 <= size <= largest:
-        nearest = min(max(size, 1), largest)
-        raise IllegalHeadSize(
-            f"D={size}: head sizes of {operator.name} are 1 to {largest}; the nearest is {nearest}"
-        )
-    return operator.device.architecture.whole_fractals(size)
-
-
-def _largest_head_size(operator: Operator) -> int:
-    """What the contract allows in all calls, as far as kernels can be made for it."""
-    always = (rule.condition for rule in operator.constraints if rule.when is None)
-    bounds = (rule for rule in always if isinstance(rule, Compare) and rule.op == "<=")
-    own = (rule.right for rule in bounds if rule.left.same(head_size(operator)))
-    return min(
-        [
-            largest_head(operator.device.architecture),
-            *(int(limit.value) for limit in own if isinstance(limit, Const)),
-        ]
-    )
 
 
 def _check_features(operator: Operator, wanted: frozenset[str]) -> None:

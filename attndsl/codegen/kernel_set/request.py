@@ -7,20 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# The head size that most models have; others are asked for with --set D=...
-DEFAULT_HEAD_SIZES = (128,)
-
 
 @dataclass(frozen=True, kw_only=True)
 class KernelRequest:
     """Which specializations are wanted; None stands for all that the spec enables.
 
-    ``features``: the optional tensors of one kernel. ``settings``: values, as a user spells them, by the
-    names of parameters, and ``dtype(x)``, ``layout(x)`` and ``split(x)`` of tensors.
+    ``head_sizes``, ``value_sizes``: channels of query and key heads, and of value heads; where none is named,
+    a legal size near to 128. ``features``: the optional tensors of one kernel. ``settings``: values, as a
+    user spells them, by the names of parameters, and ``dtype(x)``, ``layout(x)`` and ``split(x)`` of tensors.
     """
 
     dtypes: tuple[str, ...] | None = None
-    head_sizes: tuple[int, ...] = DEFAULT_HEAD_SIZES
+    head_sizes: tuple[int, ...] = ()
+    value_sizes: tuple[int, ...] = ()
     features: frozenset[str] | None = None
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -33,7 +32,7 @@ class KernelRequest:
     def told(self) -> str:
         """The request as text, the same in every process."""
         features = None if self.features is None else sorted(self.features)
-        return repr((self.dtypes, self.head_sizes, features, self.settings))
+        return repr((self.dtypes, self.head_sizes, self.value_sizes, features, self.settings))
 
     @property
     def options(self) -> str:
@@ -41,8 +40,9 @@ class KernelRequest:
         words: list[str] = []
         for dtype in self.dtypes or ():
             words += ["--dtype", dtype]
-        if self.head_sizes != DEFAULT_HEAD_SIZES:
-            words += ["--set", ",".join(f"D={size}" for size in self.head_sizes)]
+        sizes = [f"D={size}" for size in self.head_sizes] + [f"E={size}" for size in self.value_sizes]
+        if sizes:
+            words += ["--set", ",".join(sizes)]
         for name, value in self.settings:
             words += ["--set", f"{name}={value}"]
         if self.features is not None:
@@ -54,8 +54,10 @@ class KernelRequest:
         found: dict[str, Any] = {}
         if self.dtypes is not None:
             found["dtypes"] = list(self.dtypes)
-        if self.head_sizes != DEFAULT_HEAD_SIZES:
+        if self.head_sizes:
             found["head_sizes"] = list(self.head_sizes)
+        if self.value_sizes:
+            found["value_sizes"] = list(self.value_sizes)
         if self.features is not None:
             found["features"] = sorted(self.features)
         if self.settings:
@@ -73,7 +75,8 @@ class KernelRequest:
             features = data.get("features")
             made = cls(
                 dtypes=None if data.get("dtypes") is None else tuple(data["dtypes"]),
-                head_sizes=tuple(data.get("head_sizes", DEFAULT_HEAD_SIZES)),
+                head_sizes=tuple(data.get("head_sizes", ())),
+                value_sizes=tuple(data.get("value_sizes", ())),
                 features=None if features is None else frozenset(features),
                 settings=tuple(data.get("settings", {}).items()),
             )
@@ -82,7 +85,8 @@ class KernelRequest:
             raise ValueError(f"no request: {data!r}") from error
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"no request: {data!r}")
-        if not made.head_sizes or not all(type(size) is int for size in made.head_sizes):
+        stated = [data[name] for name in ("head_sizes", "value_sizes") if name in data]
+        if not all(stated) or not all(type(size) is int for size in made.head_sizes + made.value_sizes):
             raise ValueError(f"no request: {data!r}")
         return made
 

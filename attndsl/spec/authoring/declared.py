@@ -154,13 +154,14 @@ def _read_layout(
 
 def roles_of_result(node: Output, text: str, extents: Mapping[str, Expr]) -> tuple[str, ...]:
     """The axes of a result in the layout ``text``: its own, or those that the text names where a call's
-    layout decides which they are."""
+    layout decides which they are. Queries of decoding may have no axis: then there is one a batch row."""
     declared = DeclaredTensor(node.name, where=node.where)
+    own = tuple(axis for axis in node.axes if axis in extents)
     try:
-        named = declared.axes_of(text, _own_first(node.axes, extents))
+        named = declared.axes_of(text, _own_first(own, extents))
     except errors.LayoutTextError:
-        return node.axes
-    return node.axes if set(named) <= set(node.axes) else named
+        return own
+    return own if set(named) <= set(own) else named
 
 
 def inherits_layout(axes: tuple[str, ...], like: tuple[str, ...]) -> bool:
