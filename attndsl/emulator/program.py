@@ -34,9 +34,9 @@ from attndsl.emulator.report import Finding
 from attndsl.emulator.toolchain import (
     Compiler,
     digest,
-    kernel_flags,
     link_flags,
     preparation,
+    program_flags,
     require_compiler,
     run_compiler,
     runtime,
@@ -239,7 +239,7 @@ def build_program(
         def compile_into(work: Path) -> None:
             for header in launchers.iterdir():
                 shutil.copy(header, work)
-            shared = [*kernel_flags(compiler), "-I", str(work)]
+            shared = [*program_flags(compiler), "-I", str(work)]
             given = [part for folder in folders for part in ("-I", str(folder))]
             given += [f"-D{define}" for define in defines]
             jobs: list[Job] = []

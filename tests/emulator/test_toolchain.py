@@ -51,6 +51,28 @@ def test_an_empty_kernel_instantiates_little_of_the_headers(tmp_path):
     assert len([head for head in heads if "AscendC::" in head or "attnemu::" in head]) < 50, heads
 
 
+NAMES = """
+#include "kernel_operator.h"
+int NOWHERE;
+struct Sizes { static const int kRows = 5; };
+extern "C" __global__ __aicore__ void k(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  BODY
+}
+"""
+
+
+def test_names_that_an_optimizer_takes_away_are_no_fault():
+    """A constant that is bound to a reference has no definition, and needs none in the official build."""
+    taken = NAMES.replace("int NOWHERE;", "").replace(
+        "BODY", "if (std::min(Sizes::kRows, 7) != 5) { return; }"
+    )
+    assert build(taken, entry="k").executable.is_file()
+    missing = NAMES.replace("int NOWHERE", "extern int NOWHERE").replace("BODY", "NOWHERE = 1;")
+    with pytest.raises(CompileFailed, match="NOWHERE"):
+        build(missing, entry="k")
+
+
 def linked_with(tmp_path, name, answer, *stated):
     """The link flags for a compiler that gives this answer to the question for gold."""
     stand_in = tmp_path / name
