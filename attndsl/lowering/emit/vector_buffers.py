@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attndsl.base.facts import kept
 from attndsl.expr import Named, maximum, round_up
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
@@ -66,6 +67,7 @@ def folded_lanes(emit: Emitter) -> Named:
     return emit.inventory.constant("foldedLanes", lanes, "lanes of a row, one for 8 keys, whole repeats")
 
 
+@kept
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size

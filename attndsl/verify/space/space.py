@@ -237,9 +237,7 @@ class CaseSpace(SizeFacts):
         definitions = {name: dim.definition for name, dim in self._dims.items() if dim.definition is not None}
         derived = [part for each in self.derived.variables for part in (each.source, each.when)]
         derived += [dim.default for dim in self._dims.values()]
-        derived += [
-            size for spec in self.integers for each in spec.layouts.values() for size in each.shape()
-        ]
+        derived += [size for spec in self.integers for each in spec.layouts.values() for size in each.shape()]
         read = frozenset[str]().union(*(self.reads(each) for each in derived if each is not None))
         inner = frozenset[str]().union(*map(self.reads, definitions.values()))
         ends = {
