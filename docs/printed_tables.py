@@ -15,11 +15,15 @@ from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
+from attndsl.lowering.match.option_couplings import COUPLINGS
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.preconditions import IO_DTYPES, RULES
-from attndsl.lowering.results.row_operations import FORMS
+from attndsl.lowering.results.elementwise_results import FORMS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
+from attndsl.target import DEFAULT_DEVICE, device
+from attndsl.tile import instructions as instruction_set
+from attndsl.tile.instructions import Instruction
 
 _MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
 
@@ -106,11 +110,38 @@ def gallery() -> Iterator[str]:
         yield from (pictures(load_file(path)), "")
 
 
+def instructions() -> Iterator[str]:
+    """The calls of the AscendC API that kernels are made of, with the class that is one."""
+    made = (getattr(instruction_set, name) for name in instruction_set.__all__)
+    classes = [each for each in made if isinstance(each, type) and issubclass(each, Instruction)]
+    rows = sorted(
+        (f"`{api}`", f"`{each.__name__}`", each.__module__.rpartition(".")[2], each.pipe.value)
+        for each in classes
+        if each is not Instruction
+        for api in each.api_names()
+    )
+    yield from _table(("AscendC", "class", "file of `tile/instructions`", "pipe"), rows)
+
+
+def couplings() -> Iterator[str]:
+    """The schedule options that others bound."""
+    architecture = device(DEFAULT_DEVICE).architecture
+    told = (
+        (f"`{each.option}`", each.rule_of("`{}`", architecture), "refused" if each.asserted else "kept")
+        for each in COUPLINGS
+    )
+    yield from _table(("option", "left open, it is lowered to", "stated otherwise, it is"), told)
+
+
 def _summary(text: str) -> str:
     """The first sentence of a file's docstring."""
     return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
-    each.__name__: each for each in (axes, masks, sources, operations, dtypes, rules, starting_kinds, gallery)
+    each.__name__: each
+    for each in (
+        *(axes, masks, sources, operations, dtypes, rules),
+        *(starting_kinds, gallery, instructions, couplings),
+    )
 }

@@ -56,7 +56,7 @@ class Row:
     runs the case again, beyond seed and number; ``parameters``: the values of the parameters, ``stated``:
     those that do not have their default; ``declared``: those of ``features`` that the declaration
     names; ``effective``: those of them that matter, without which the results that are compared would be
-    others.
+    others; ``situations``: those that cases are asked for, and whether this one is in each.
     """
 
     operator: str
@@ -78,6 +78,7 @@ class Row:
     options: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
+    situations: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -223,6 +224,8 @@ class Verification:
             "beyond the ring": sum(each.reused for each in facts),
             "several tasks a core": sum(each.items > 1 for each in facts),
             "split keys": sum(each.splits > 1 for each in facts),
+            "several key tiles": sum(work.tiles > 1 for work in works),
+            "several key tiles in each segment": sum(work.least_tiles > 1 for work in works),
             "keys never split": sum(not work.splits for work in works),
             "key tiles of an item": _histogram([each.tiles for each in facts]),
             "items of a core": _histogram([each.items for each in facts]),
@@ -230,7 +233,13 @@ class Verification:
             "mode": dict(sorted(Counter(row.mode for row in self.rows).items())),
             "features": self.features_covered(),
             "effective features": self.features_effective(),
+            "situations": self.situations(),
         }
+
+    def situations(self) -> dict[str, int]:
+        """In how many cases each situation is, 0 of those that none is in."""
+        been = self._counted(lambda row: (name for name, holds in row.situations.items() if holds))
+        return {name: been[name] for name in sorted(self._counted(lambda row: row.situations))}
 
     def features_covered(self) -> dict[str, int]:
         """In how many cases each feature occurs."""
@@ -376,10 +385,16 @@ class Verification:
         """How long, plentiful or scarce the cases' work is."""
         cases = self.distribution()
         shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
+        tiles = ("several key tiles", "several key tiles in each segment")
         yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        yield "    with " + ", ".join(f"{name}: {cases[name]}" for name in tiles)
         for name in ("key tiles of an item", "items of a core"):
             yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
         yield from self._effects()
+        if found := self.situations():
+            yield f"situations that some case is in: {sum(map(bool, found.values()))} of {len(found)}"
+        if never := [name for name, count in found.items() if not count]:
+            yield f"situations that no case is in: {'; '.join(never)}"
 
     def _effects(self) -> Iterator[str]:
         """The features that do not matter in all cases that have them."""

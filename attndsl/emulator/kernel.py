@@ -22,12 +22,12 @@ from attndsl.emulator.process import run_process
 from attndsl.emulator.program_sources import read_unit
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
-    LINK_FLAGS,
     PRELUDE,
     Compiler,
     Runtime,
     digest,
     kernel_flags,
+    link_flags,
     preparation,
     require_compiler,
     run_compiler,
@@ -153,7 +153,7 @@ def _compile(
             parts.append(f"part{number}.o")
             chosen = [flag for half in halves for flag in half.defines]
             run_compiler(compiler, [*arguments, *chosen, "-c", "-o", parts[-1]], name, cwd=folder)
-    run_compiler(compiler, [*parts, *made.objects, *LINK_FLAGS, "-o", "kernel"], what, cwd=folder)
+    run_compiler(compiler, [*parts, *made.objects, *link_flags(compiler), "-o", "kernel"], what, cwd=folder)
 
 
 def build(

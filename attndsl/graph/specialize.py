@@ -5,9 +5,8 @@ What a node becomes without an operand is a property of its type and stands in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any, Generic, TypeVar
 
 from attndsl.expr import Expr, Load
@@ -194,11 +193,14 @@ def _rebuild(node: Node, visit: Visit) -> Node | None:
     return replace(node, **changed) if changed else node
 
 
-@cache
-def _field_names(kind: Hashable) -> tuple[str, ...]:
+_fields_of: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _field_names(kind: type[Node]) -> tuple[str, ...]:
     """The fields of a type of nodes."""
-    assert isinstance(kind, type) and issubclass(kind, Node)
-    return tuple(each.name for each in fields(kind))
+    if kind not in _fields_of:
+        _fields_of[kind] = tuple(each.name for each in fields(kind))
+    return _fields_of[kind]
 
 
 def _kept(node: Node, name: str, operands: tuple[Node | None, ...]) -> tuple[Node | None, ...]:

@@ -12,7 +12,7 @@ from attndsl.expr import Expr, Named, Scope, Symbol
 from attndsl.target import Core, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import Alloc, Seq, Statement
+from attndsl.tile.statements import Alloc, Seq, Stage, Statement
 
 # Scalars every core knows about itself.
 BLOCK_INDEX = Symbol("blockIndex", Scope.MEMBER)
@@ -156,9 +156,15 @@ class Program:
 
     @kept
     def buffers(self) -> tuple[Buffer, ...]:
-        """All on-chip buffers, by memory and in order of first use."""
+        """All on-chip buffers, by memory and in order of first use.
+
+        A stage that warms a ring borrows a buffer, which stands where others use it first.
+        """
         found: dict[Buffer, None] = {}
-        for item in self.statements():
+        statements = tuple(self.statements())
+        warming = (item for item in statements if isinstance(item, Stage) and item.warms is not None)
+        borrowing = {inner for stage in warming for inner in stage.walk()}
+        for item in sorted(statements, key=borrowing.__contains__):
             if isinstance(item, Alloc):
                 found |= dict.fromkeys(item.buffers)
             elif isinstance(item, Instruction):

@@ -20,7 +20,7 @@ from attndsl.expr.nodes import Logic, global_key
 from attndsl.target import Core, Device, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Instruction, LoadNz, Mmad
+from attndsl.tile.instructions import Instruction
 from attndsl.tile.instructions.base import Place
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
 from attndsl.tile.scalars import step_counters
@@ -252,12 +252,8 @@ class Counter:
         if item.core is not self.core or (item.core, item.pipe) not in COUNTED:
             return _Plan()
         asked = _Asked()
-        item.units(asked)
-        exprs = [
-            *asked.exprs,
-            *((item.src.rows, item.matrices) if isinstance(item, LoadNz) else ()),
-            *((item.initial,) if isinstance(item, Mmad) else ()),
-        ]
+        for amount in (item.units, item.matrix_rows, item.accumulates):
+            amount(asked)
         pipe, issue = COUNTED.index((item.core, item.pipe)), COUNTED.index((item.core, Pipe.S))
         reads, writes = (
             [self._tensors.index(each) for each in tensors] for tensors in (item.gm_reads(), item.gm_writes())
@@ -280,7 +276,7 @@ class Counter:
                 counts[first + tensors + tensor] += units
             return counts
 
-        return _Plan(_Needs(self._names(*exprs)), make)
+        return _Plan(_Needs(self._names(*asked.exprs)), make)
 
 
 @dataclass(frozen=True)
@@ -340,12 +336,9 @@ class _CostTable:
         cost = self._costs[item.cost_key]
         head, per_unit, least = _of_type(cost, item)
         cycles = max(least, head + per_unit * units)
-        if isinstance(item, LoadNz):
-            rows = machine.value(item.src.rows) * machine.value(item.matrices)
-            cycles = max(
-                cycles, cost.per_row * rows, cost.per_piece * rows * _pieces(int(units // max(rows, 1)))
-            )
-        if isinstance(item, Mmad) and not machine.value(item.initial):
+        if rows := item.matrix_rows(machine):
+            cycles = max(cycles, cost.per_row * rows, cost.per_piece * rows * _pieces(int(units // rows)))
+        if item.accumulates(machine):
             cycles += self._accumulate
         return cycles
 

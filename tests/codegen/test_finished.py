@@ -13,7 +13,7 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project import finished
 from attndsl.codegen.project.finished import all_finished_projects, finished_projects
 from attndsl.spec.operator.loader import load_file
-from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_file
 
 REQUEST = KernelRequest(dtypes=("float16",))
 
@@ -22,7 +22,7 @@ REQUEST = KernelRequest(dtypes=("float16",))
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
-    return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
+    return decode_file(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_what_the_disk_lacks_is_made_at_once(spec: Path, made: list[str], tmp_pa
     others = []
     for name in ("second", "third"):
         (tmp_path / name).mkdir()
-        others.append(Path(decode_spec(tmp_path / name, DECODE_SCORES, DECODE_RESULT).where.file))
+        others.append(decode_file(tmp_path / name, DECODE_SCORES, DECODE_RESULT))
         others[-1].write_text(others[-1].read_text().replace("small_decode", f"{name}_decode"))
     operators = [load_file(path) for path in (others[0], spec, others[1])]
     (alone,) = finished_projects(operators[1], REQUEST)

@@ -13,7 +13,7 @@ from attndsl.codegen.project.files import MANIFEST, FolderTaken, OutputNotWritab
 from attndsl.codegen.project.finished import EarlierRequestFails
 from attndsl.codegen.project.generation import Generation
 from attndsl.spec.operator.loader import load_file
-from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_file, decode_spec
 
 DEFAULT = KernelRequest()
 HALF = KernelRequest(dtypes=("float16",), head_sizes=(16,))
@@ -24,7 +24,7 @@ WIDE = KernelRequest(dtypes=("float16",), head_sizes=(32,))
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
-    return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
+    return decode_file(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
 def generate(spec: Path, out: Path, request: KernelRequest, *, prune: bool = False):

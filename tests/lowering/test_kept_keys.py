@@ -92,6 +92,24 @@ def test_keys_that_cannot_stay_are_loaded_again_or_refused(change, sizes, why):
     assert keeps_keys(latent(value_source="keys"))
 
 
+def requirements(**options: object) -> list[str]:
+    """What scores and weighted sums rely on in their multiplies of kept keys, as headers say it."""
+    made = latent(**options)
+    score_tile(made)
+    weighted_tile(made)
+    told = (each.meaning for each in made.inventory.requirements)
+    return list(dict.fromkeys(each for each in told if "slice of the kept keys" in each))
+
+
+def test_what_multiplies_of_kept_keys_rely_on_is_told_as_that_of_heads():
+    whole = "one matrix multiply takes a whole slice of the kept keys"
+    several = "several matrix multiplies take the parts of a slice of the kept keys"
+    alike = "the parts of a slice of the kept keys are alike"
+    assert requirements(base_n=256, base_k=256) == [whole]
+    assert requirements(base_n=128, base_k=128) == [several, alike]
+    assert requirements(base_n=192, base_k=192) == [several]
+
+
 def test_few_values_come_from_memory_unless_stated():
     assert not keeps_keys(latent(sizes=(320, 256)))
     assert keeps_keys(latent(value_source="keys", sizes=(320, 256)))

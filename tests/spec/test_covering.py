@@ -9,7 +9,7 @@ import pytest
 from attndsl.api import ops
 from attndsl.codegen.kernel_set.kernel_request import IllegalSetting, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
-from attndsl.lowering.signature.specialization import settings_of
+from attndsl.lowering.signature.specialization import Specialization, settings_of, specialized_on
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.operator.covering import choosable, nearest_choice
 
@@ -144,6 +144,16 @@ def stepped() -> Operator:
     return op
 
 
+def test_numbers_that_conditions_do_not_tell_apart_share_a_kernel():
+    op = stepped()
+
+    def special(m: int, w: float) -> Specialization:
+        return specialized_on(op, frozenset(), {"m": m, "w": w}, "float16", (128, 128))
+
+    assert special(2, 0.0) == special(3, 0.0) == special(3, 7.0) != special(1, 0.0)
+    assert special(0, 0.75) == special(1, 123.0) != special(1, 0.25) == special(0, 0.0)
+
+
 def test_numbers_that_choose_a_computation_are_covered():
     op = stepped()
     assert set(choosable(op)["m"]) == {0, 1, 2} and {0.5, -0.5} <= set(choosable(op)["w"])
@@ -151,6 +161,6 @@ def test_numbers_that_choose_a_computation_are_covered():
     graphs = {op.graph(frozenset(), settings_of(op, each.special)).key for each in wanted}
     assert len(graphs) == 3
     (chosen,) = wanted_specializations(op, KernelRequest(settings=(("m", "3"), ("w", "7.25"))))
-    assert dict(chosen.special.settings)["m"] == 3
+    assert dict(chosen.special.settings)["m"] == 2  # stands for all numbers above 1
     with pytest.raises(IllegalSetting, match="m=4"):
         wanted_specializations(op, KernelRequest(settings=(("m", "4"),)))

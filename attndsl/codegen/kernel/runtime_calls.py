@@ -18,9 +18,9 @@ from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
 from attndsl.tile.instructions.base import is_one
-from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH, fractal_depth
 from attndsl.tile.instructions.units import BLOCK_LANES, block_elements, repeat_elements
-from attndsl.tile.statements import For, If, Let, Seq, Statement
+from attndsl.tile.statements import For, If, Let, Statement, only
 
 _LANES, _BLOCK_LANES = repeat_elements("float32"), block_elements("float32")
 _WITH_BLOCKS = {"Mul": "MulRows", "Div": "DivRows", "Sub": "SubRows"}
@@ -28,7 +28,7 @@ _WITH_BLOCKS = {"Mul": "MulRows", "Div": "DivRows", "Sub": "SubRows"}
 
 def call_of_loop(loop: For, names: Spelling) -> str | None:
     """The call that does what a loop over one instruction does; None where there is none."""
-    item = _only(loop.body)
+    item = only(loop.body)
     if isinstance(item, For):
         return _by_eights(item, loop, names)
     rule = _LOOPS.get(type(item))
@@ -63,10 +63,10 @@ def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> s
     found = _positions(branch, names, architecture)
     if found is not None:
         return found
-    whole, loop = _only(branch.then), _only(branch.otherwise)
+    whole, loop = only(branch.then), only(branch.otherwise)
     if not isinstance(whole, LoadNz) or not isinstance(loop, For):
         return None
-    row, limit = _only(loop.body), architecture.max_nd2nz_pitch
+    row, limit = only(loop.body), architecture.max_nd2nz_pitch
     fits = Compare("<=", whole.src.pitch, Const(limit))
     if not isinstance(row, LoadNz) or not branch.condition.same(fits):
         return None
@@ -84,13 +84,13 @@ def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> s
 
 def _positions(branch: If, names: Spelling, architecture: Architecture) -> str | None:
     """The rows of some positions: of one head as a matrix, of several as a matrix each."""
-    one_head, other = _only(branch.then), _only(branch.otherwise)
+    one_head, other = only(branch.then), only(branch.otherwise)
     if not isinstance(one_head, LoadNz) or not isinstance(other, If):
         return None
-    several, loop = _only(other.then), _only(other.otherwise)
+    several, loop = only(other.then), only(other.otherwise)
     if not isinstance(several, LoadNz) or not isinstance(loop, For):
         return None
-    row = _only(loop.body)
+    row = only(loop.body)
     if not isinstance(row, LoadNz):
         return None
     positions, heads, pitch = several.matrices, several.src.rows, one_head.src.pitch
@@ -116,13 +116,6 @@ def _positions(branch: If, names: Spelling, architecture: Architecture) -> str |
     places = f"{names.local(row.dst.buffer, start)}, {names.gm(row.src.tensor, several.src.offset)}"
     sizes = (positions, heads, row.src.cols, pitch, row.src.pitch, row.padded_rows)
     return f"LoadPositions({places}, {', '.join(map(names.expr, sizes))});"
-
-
-def _only(body: Statement | None) -> Statement | None:
-    """The statement that is all of a body, if one is."""
-    if isinstance(body, Seq):
-        return _only(body.body[0]) if len(body.body) == 1 else None
-    return body
 
 
 # ------------------------------------------------------------------------------------------------
@@ -263,10 +256,12 @@ def _same_region(first: Region, second: Region) -> bool:
 
 
 def _fractals(item: LoadFractals, loop: For, names: Spelling) -> str | None:
-    """The left operand of a product as it is, or the right one with each square transposed."""
+    """The left operand of a product as it is, or the right one of int8 with each square transposed."""
     depth = fractal_depth(item.src.buffer.dtype)
+    if item.transpose and not depth.same(INT8_DEPTH):
+        return None
     dst, src = _linear(item.dst.offset, loop.var), _linear(item.src.offset, loop.var)
-    columns = _columns(item.repeat, depth) if item.transpose else item.repeat
+    columns = _columns(item.repeat) if item.transpose else item.repeat
     if dst is None or src is None or columns is None or not _is_number(loop.step, 1):
         return None
     rows_of_square = depth if item.transpose else FRACTAL_SIZE
@@ -274,15 +269,13 @@ def _fractals(item: LoadFractals, loop: For, names: Spelling) -> str | None:
     if not moves or item.dst.buffer.dtype != item.src.buffer.dtype:
         return None
     places = f"{names.local(item.dst.buffer, dst[0])}, {names.local(item.src.buffer, src[0])}"
-    call = "LoadTransposed" if item.transpose else "LoadLeft"
+    call = "LoadTransposedInt8" if item.transpose else "LoadLeft"
     return f"{call}({places}, {', '.join(map(names.expr, (loop.end, columns, item.src_stride)))});"
 
 
-def _columns(squares: Expr, depth: Expr) -> Expr | None:
-    """The fractals side by side that fill so many squares; None if they are not told."""
-    if depth.same(FRACTAL_SIZE):
-        return squares
-    if not isinstance(squares, Pair) or squares.op != "//" or not squares.right.same(depth):
+def _columns(squares: Expr) -> Expr | None:
+    """The fractals of int8 side by side that fill so many squares; None if they are not told."""
+    if not isinstance(squares, Pair) or squares.op != "//" or not squares.right.same(INT8_DEPTH):
         return None
     whole = squares.left
     if isinstance(whole, Pair) and whole.op == "*" and whole.right.same(FRACTAL_SIZE):

@@ -9,9 +9,20 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 
 from attndsl.base.errors import InternalError
+from attndsl.codegen.kernel.grouped_statements import (
+    binds_again,
+    first_of_both,
+    grouped,
+    is_handshake,
+    is_same_scalar,
+    is_set_and_wait,
+    why_pipes_meet,
+    why_pipes_wait,
+    with_joined_branches,
+)
 from attndsl.codegen.kernel.item_decoding import (
     DECODED,
     FOUND,
@@ -25,7 +36,7 @@ from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruc
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Load, Scope, Symbol
+from attndsl.expr import Const, Scope, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -49,6 +60,7 @@ from attndsl.tile.statements import (
     Statement,
     WaitCrossFlag,
     WaitEvent,
+    only,
 )
 
 _Held = tuple[tuple[Buffer, ...], ...]
@@ -147,29 +159,29 @@ class Writer:
 
         ``before``: scalars that the block has already.
         """
-        known = list(before)
-        body = list(_with_joined_branches(sequence.body))
+        writer, known = self, list(before)
+        body = list(with_joined_branches(sequence.body))
         if scope is not None:
             scope |= {name for item in body for name in defined(item)}
-        groups = [*_groups(body)]
+        groups = [*grouped(body)]
         for group, following in zip_longest(groups, groups[1:]):
             first = group[0]
-            if isinstance(first, SetEvent) and _is_set_and_wait(group):
-                if following is not None and _is_handshake(first, following[0]):
-                    yield from _why_pipes_wait(first)
-                yield self._event(first, self._spelling.event(first), "SetAndWaitFlag")
+            if isinstance(first, SetEvent) and is_set_and_wait(group):
+                if following is not None and is_handshake(first, following[0]):
+                    yield from why_pipes_wait(first)
+                yield writer._event(first, writer._spelling.event(first), "SetAndWaitFlag")
             elif len(group) > 1:
-                yield from self._each_slot(group)
+                yield from writer._each_slot(group)
             elif isinstance(first, Let):
-                same = next((each for each in known if _is_of(first, each)), None)
-                if same is not None and not _binds_again(body, first.symbol, same.symbol):
-                    spelled = {first.symbol.name: self._spelling.expr(same.symbol)}
-                    self = self._spelled(self._spelling.with_scalars(spelled))
+                same = next((each for each in known if is_same_scalar(first, each)), None)
+                if same is not None and not binds_again(body, first.symbol, same.symbol):
+                    spelled = {first.symbol.name: writer._spelling.expr(same.symbol)}
+                    writer = writer._spelled(writer._spelling.with_scalars(spelled))
                     continue
-                yield from self._lines(first, held)
+                yield from writer._lines(first, held)
                 known.append(first)
             else:
-                yield from self._lines(first, held, scope if first is body[-1] else None)
+                yield from writer._lines(first, held, scope if first is body[-1] else None)
                 if isinstance(first, Collect | PickTensor):
                     known.clear()  # what they are computed from may be another
 
@@ -321,18 +333,18 @@ class Writer:
         if call is not None:
             yield call
             return
-        if (barrier := _first_of_both(branch)) is not None and branch.otherwise is not None:
+        if (barrier := first_of_both(branch)) is not None and branch.otherwise is not None:
             yield from self._barrier(barrier)
             then, otherwise = (Seq(body=each.body[1:]) for each in (branch.then, branch.otherwise))
             yield from self._branch(replace(branch, then=then, otherwise=otherwise), held)
             return
-        yield from _why_pipes_meet(branch)
+        yield from why_pipes_meet(branch)
         yield f"if ({self._spelling.expr(branch.condition)}) {{"
         yield from self._inside(branch.then, held)
         if branch.otherwise is not None:
-            only = _only(branch.otherwise)
-            if isinstance(only, If) and self._call_of(only) is None:
-                head, *rest = self._branch(only, held)
+            alone = only(branch.otherwise)
+            if isinstance(alone, If) and self._call_of(alone) is None:
+                head, *rest = self._branch(alone, held)
                 yield from (f"}} else {head}", *rest)
                 return
             yield "} else {"
@@ -433,146 +445,6 @@ def _touched_here(statement: Statement) -> set[Buffer]:
     if isinstance(statement, Instruction):
         return _touched(statement)
     return {buffer for child in statement.children() for buffer in _touched_here(child)}
-
-
-_FEWEST_FOR_LOOP = 3
-"""Events in a row that are set or awaited slot by slot in a loop."""
-
-
-def _groups(body: Sequence[Statement]) -> Iterator[tuple[Statement, ...]]:
-    """The statements one by one; together are runs of events whose slots are all set, or all awaited, and an
-    event that is set and then awaited."""
-    before: tuple[Statement, ...] = ()
-    for group in _runs(body):
-        if _is_set_and_wait((*before, *group)):
-            before = (*before, *group)
-            continue
-        if before:
-            yield before
-        before = group
-    if before:
-        yield before
-
-
-def _is_set_and_wait(group: Sequence[Statement]) -> bool:
-    """Whether this is an event that is set and then awaited."""
-    if len(group) != 2:
-        return False
-    first, second = group
-    if not isinstance(second, WaitEvent) or type(first) is not SetEvent:
-        return False
-    return (first.name, first.slot, first.slot_of) == (second.name, second.slot, second.slot_of)
-
-
-def _runs(body: Sequence[Statement]) -> Iterator[tuple[Statement, ...]]:
-    """The statements one by one, but runs of events whose slots are all set, or all awaited, together."""
-    runs: list[tuple[Statement, ...]] = []
-    for _, same in groupby(body, key=lambda item: (type(item), getattr(item, "name", id(item)))):
-        runs.append(tuple(same))
-    for kind, group in groupby(runs, key=_kind):
-        together = list(group)
-        if kind is not None and len(together) >= _FEWEST_FOR_LOOP:
-            yield tuple(item for run in together for item in run)
-        else:
-            yield from ((item,) for run in together for item in run)
-
-
-def _kind(run: tuple[Statement, ...]) -> tuple[type, int] | None:
-    """What a run of one event's slots, from 0 on, sets or awaits; None for anything else."""
-    first = run[0]
-    if not isinstance(first, SetEvent) or len(run) < 2:
-        return None
-    if [getattr(item, "slot", None) for item in run] != list(range(first.ids)):
-        return None
-    return type(first), len(run)
-
-
-def _is_of(let: Let, known: Let) -> bool:
-    """Whether a scalar is another one that is defined before it, or is computed as that."""
-    if isinstance(let.value, Symbol):
-        return let.value.same(known.symbol)
-    return not isinstance(let.value, Const) and let.value.same(known.value)
-
-
-def _with_joined_branches(body: Sequence[Statement]) -> Iterator[Statement]:
-    """The statements, branches in a row that one condition decides as one."""
-    before: If | None = None
-    for item in body:
-        if before is not None and type(item) is If and _joins(before, item):
-            before = replace(before, then=Seq(body=(*before.then.body, *item.then.body)))
-            continue
-        if before is not None:
-            yield before
-        before = item if type(item) is If and item.otherwise is None else None
-        if before is None:
-            yield item
-    if before is not None:
-        yield before
-
-
-def _joins(first: If, second: If) -> bool:
-    """Whether one condition decides both, which the first does not change, and they define no scalar of the
-    same name."""
-    names = ({name for item in each.then.body for name in defined(item)} for each in (first, second))
-    reads = any(isinstance(node, Load) for node in first.condition.walk())
-    alike = second.otherwise is None and first.condition.same(second.condition)
-    bound = {name for item in first.then.walk() for name in binds(item)}
-    return alike and not reads and not bound & first.condition.symbols() and not set.intersection(*names)
-
-
-def _binds_again(body: Sequence[Statement], *symbols: Symbol) -> bool:
-    """Whether a block of the body gives one of these names another meaning."""
-    names = {symbol.name for symbol in symbols}
-    return any(
-        names.intersection(binds(inner))
-        for item in body
-        if not isinstance(item, Let)
-        for inner in item.walk()
-    )
-
-
-def _first_of_both(branch: If) -> Barrier | None:
-    """The barrier that both alternatives begin with."""
-    if branch.otherwise is None or not branch.then.body or not branch.otherwise.body:
-        return None
-    first, second = branch.then.body[0], branch.otherwise.body[0]
-    if not isinstance(first, Barrier) or not isinstance(second, Barrier):
-        return None
-    whole = first.when is None and second.when is None
-    return first if whole and first.pipe is second.pipe else None
-
-
-def _why_pipes_meet(branch: If) -> Iterator[str]:
-    """The comment of a branch that does nothing but make pipes meet."""
-    events = [item for item in branch.then.walk() if isinstance(item, SetEvent)]
-    if not events or branch.otherwise is not None or len(events) != len(branch.then.body):
-        return
-    first, second = events[0].source.value, events[0].target.value
-    yield f"// No turn of the loop above has ordered {first} before {second}, as the flag below promises."
-
-
-def _is_handshake(first: SetEvent, second: Statement) -> bool:
-    """Whether the events are those with which a flag waits for another pipe, and that pipe for the wait."""
-    if not isinstance(second, SetEvent) or not first.name.endswith("Done"):
-        return False
-    return second.name == first.name.removesuffix("Done") + "Taken"
-
-
-def _why_pipes_wait(done: SetEvent) -> Iterator[str]:
-    """The comment of such a pair."""
-    pipe, own = done.source.value, done.target.value
-    yield (
-        f"// After the flag below the other core may overwrite what {pipe} works on, so {own} waits for it; "
-        f"{pipe} waits back, so that the event is not set twice."
-    )
-
-
-def _only(body: Seq) -> Statement | None:
-    """The statement that is all of a body, if one is."""
-    if len(body.body) != 1:
-        return None
-    only = body.body[0]
-    return _only(only) if isinstance(only, Seq) else only
 
 
 def _stride(buffer: Buffer) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from attndsl.base.errors import UserError
@@ -131,6 +132,7 @@ def check_sizes(operator: Contract, request: KernelRequest) -> None:
                 )
 
 
+@cache
 def _largest(operator: Contract, axis: str) -> int:
     """What the contract allows in all calls, as far as kernels can be made for it."""
     always = (rule.condition for rule in operator.constraints if rule.when is None)

@@ -29,10 +29,11 @@ def over_parts(
     step: Named,
     block: Callable[[Expr, Expr], Statement],
     what: str = "a head",
+    scalars: tuple[Symbol, Symbol] = (_D0, Symbol("width")),
 ) -> Statement:
     """``block(d0, width)`` for every part of a head size; no loop where there is one part.
 
-    ``what``: whose parts they are, if not those of a head.
+    ``what``: whose parts they are, if not those of a head; ``scalars``: what d0 and width are called.
     """
     require = context.inventory.require
     if int(extent.value) <= int(step.value):
@@ -41,33 +42,21 @@ def over_parts(
     require(extent > step, f"several matrix multiplies take the parts of {what}")
     if _divides(step, extent):
         require((extent % step) == 0, f"the parts of {what} are alike")
-    return _each_part(extent, step, _D0, Symbol("width"), block)
+    first, width = scalars
+    bound = step if _divides(step, extent) else minimum(step, extent - first)
+    body = seq(Let(symbol=width, value=bound), block(first, width))
+    return For(var=first, end=extent, step=step, body=body, runs=True)
 
 
 def over_kept_columns(
     context: Context, extent: Named, step: Named, block: Callable[[Expr, Expr], Statement]
 ) -> Statement:
-    """``block(d1, cols)`` for the columns of a part of the kept keys that one matrix multiply takes."""
-    require = context.inventory.require
-    if int(extent.value) <= int(step.value):
-        require(extent <= step, "one matrix multiply takes a part of the keys")
-        return block(as_expr(0), extent)
-    if _divides(step, extent):
-        require((extent % step) == 0, "matrix multiplies divide a part of the keys")
-    return _each_part(extent, step, D1, Symbol("cols"), block)
+    """``block(d1, cols)`` for the channels of a slice of the kept keys that one matrix multiply takes."""
+    return over_parts(context, extent, step, block, "a slice of the kept keys", (D1, Symbol("cols")))
 
 
 def _divides(step: Named, extent: Named) -> bool:
     return int(extent.value) % int(step.value) == 0
-
-
-def _each_part(
-    extent: Named, step: Named, first: Symbol, width: Symbol, block: Callable[[Expr, Expr], Statement]
-) -> For:
-    """A loop over parts of ``step``; the last is narrower, unless the steps divide the extent."""
-    bound = step if _divides(step, extent) else minimum(step, extent - first)
-    body = seq(Let(symbol=width, value=bound), block(first, width))
-    return For(var=first, end=extent, step=step, body=body, runs=True)
 
 
 def over_bands(context: Context, body: Statement) -> Statement:

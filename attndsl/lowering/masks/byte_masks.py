@@ -35,7 +35,7 @@ from attndsl.lowering.masks.mask_bits import (
     to_bits,
 )
 from attndsl.lowering.masks.mask_kind import MaskKind, hide_lanes, score_lanes
-from attndsl.lowering.masks.told_ends import bytes_of
+from attndsl.lowering.masks.told_ends import bytes_mask
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Fill, LoadRows
 from attndsl.tile.statements import For, If, Statement, seq
@@ -49,8 +49,9 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
     Raises:
         NotLowered: no rule covers the axes of the mask.
     """
-    mask = bytes_of(node)
-    assert mask is not None
+    found = bytes_mask(node)
+    assert found is not None
+    mask = found.tensor
     dtype = context.parameter(mask.name).dtype
     if dtype != "uint8":  # as kernels call all dtypes of one byte
         raise NotLowered(
@@ -188,6 +189,6 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
 BYTE_MASK = MaskKind(
     name="a mask in bytes",
     form=f"a mask in bytes over {BYTE_MASK_AXES}",
-    matches=lambda node, known: bytes_of(node) is not None,
+    matches=lambda node, known: bytes_mask(node) is not None,
     lower=_from_bytes,
 )

@@ -10,6 +10,8 @@ Of a mask that puts the lowest number, not -inf, hidden keys have no weight besi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from attndsl.expr import Expr, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.graph import nodes
@@ -22,7 +24,14 @@ _HIDES = (float("-inf"), float(LOWEST.value))
 _AXES: nodes.Axes = ("Q", "T")
 
 
-def telling_mask(context: Context) -> nodes.Replace | None:
+class BytesMask(NamedTuple):
+    """A mask as it is stored, ``tensor``, and the step of the scores that it hides keys in, ``step``."""
+
+    step: nodes.Replace
+    tensor: nodes.Input
+
+
+def telling_mask(context: Context) -> BytesMask | None:
     """The mask that tells where keys end: one over positions and keys that all heads and batch rows share,
     with nothing done to the scores after it; None where there is none, or looking through it does not pay."""
     attention, computation = context.attention, context.computation
@@ -31,18 +40,18 @@ def telling_mask(context: Context) -> nodes.Replace | None:
     node = attention.modifiers[-1]
     if not isinstance(node, nodes.Replace) or node.value not in _HIDES:
         return None
-    mask = bytes_of(node)
-    if mask is None or mask.axes != _AXES or context.parameter(mask.name).dtype != "uint8":
+    mask = bytes_mask(node)
+    if mask is None or mask.tensor.axes != _AXES or context.parameter(mask.tensor.name).dtype != "uint8":
         return None
     from_first = context.keys.first(context) is None and not context.keys.wraps
     plain = from_first and attention.selected is None and not context.rows.one_position
-    return node if plain and context.rows.one_batch_row else None
+    return mask if plain and context.rows.one_batch_row else None
 
 
-def bytes_of(node: nodes.Replace) -> nodes.Input | None:
-    """A mask as it is stored, or None of other conditions."""
-    mask = node.condition.source if isinstance(node.condition, nodes.Opposite) else node.condition
-    return mask if isinstance(mask, nodes.Input) else None
+def bytes_mask(step: nodes.Replace) -> BytesMask | None:
+    """The stored mask that a step hides keys by, or None of other conditions."""
+    mask = step.condition.source if isinstance(step.condition, nodes.Opposite) else step.condition
+    return BytesMask(step, mask) if isinstance(mask, nodes.Input) else None
 
 
 def key_ends(context: Context) -> GlobalTensor:

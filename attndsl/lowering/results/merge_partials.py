@@ -61,7 +61,7 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     accumulator = vector_buffers(context).accumulator
     heads = context.host(context.signature.extents["N"])
     terms = context.computation.terms
-    rows = _combined(context) if terms else accumulator
+    rows = _sum_of_attentions(context) if terms else accumulator
     body = seq(
         *(_added(contexts, terms) if terms else _merged(contexts)),
         epilogue(context, rows, as_expr(0), _MERGED),
@@ -113,7 +113,7 @@ def _added(contexts: Sequence[Context], terms: Sequence[Term]) -> list[Statement
     """The sum of what becomes of the rows of each attention."""
     context = contexts[0]
     accumulator, span = vector_buffers(context).accumulator, CHUNK * context.padded_value_size
-    total, rows = whole(_combined(context), 0, span), whole(accumulator, 0, span)
+    total, rows = whole(_sum_of_attentions(context), 0, span), whole(accumulator, 0, span)
     found: list[Statement] = [Fill(dst=total, value=Const(0))]
     for each, term in zip(contexts, terms, strict=True):
         op = "Sub" if term.negative else "Add"
@@ -125,7 +125,7 @@ def _added(contexts: Sequence[Context], terms: Sequence[Term]) -> list[Statement
     return found
 
 
-def _combined(context: Context) -> Buffer:
+def _sum_of_attentions(context: Context) -> Buffer:
     """The sum of several attentions."""
     size = context.rows_per_step * context.padded_value_size
     return context.in_ub("combined", "float32", size, "sum of the rows of several attentions")

@@ -17,15 +17,9 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import has_scores
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
-from attndsl.lowering.operands.key_operands import (
-    Compute,
-    KeyOperand,
-    key_operand,
-    name_of,
-    own_operation,
-    spread_number,
-    with_number,
-)
+from attndsl.lowering.operands.key_operand import Compute, KeyOperand
+from attndsl.lowering.operands.number_operands import own_operation, spread_number, with_number
+from attndsl.lowering.operands.operand_rules import key_operand, name_of
 from attndsl.lowering.operands.row_values import has_keys
 from attndsl.lowering.scores.seen_values import at_seen_keys
 from attndsl.tile.buffers import Buffer

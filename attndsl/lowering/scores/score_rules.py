@@ -16,7 +16,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_rules import lower_mask
 from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
-from attndsl.lowering.operands.key_operands import text_of
+from attndsl.lowering.operands.operand_rules import text_of
 from attndsl.lowering.scores.expressions import expression
 
 

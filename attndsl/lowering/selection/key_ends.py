@@ -16,7 +16,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.mask_bits import BITS_BLOCK, bytes_of_positions, to_bits
 from attndsl.lowering.masks.mask_kind import score_lanes
-from attndsl.lowering.masks.told_ends import bytes_of, key_ends, telling_mask
+from attndsl.lowering.masks.told_ends import key_ends, telling_mask
 from attndsl.lowering.selection.selection_buffers import selection_buffers
 from attndsl.target import Core
 from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, SelectOrScalar, StoreRows, WithScalar
@@ -33,10 +33,9 @@ def tells_ends(context: Context) -> bool:
 
 def find_ends(context: Context, modifiers: Modifiers) -> Stage:
     """The end of the keys that each position sees, to the workspace."""
-    node = telling_mask(context)
-    assert node is not None
-    mask = bytes_of(node)
-    assert mask is not None
+    telling = telling_mask(context)
+    assert telling is not None
+    node, mask = telling
     b, lanes, work = vector_buffers(context), selection_buffers(context), bytes_of_positions(context, mask)
     along, extents = context.stride(mask.name, "Q"), context.signature.extents
     positions, keys = context.host(extents["Q"]), context.host(extents["T"])

@@ -16,6 +16,7 @@ from attndsl.graph.optional_inputs import presence_matters
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.layout import same_axes
 from attndsl.spec.errors import SpecError
+from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.specialization_parameters import default_specialization
 
 
@@ -133,8 +134,9 @@ def specialized_on(
 def canonical_settings(operator: Contract, features: frozenset[str], settings: Settings) -> Settings:
     """The settings in which a computation differs from that of the defaults.
 
-    Those that change nothing are left out, so that one kernel serves all calls that compute the same. A
-    layout counts as changed where it has other axes than the first, a dtype where the call chooses it.
+    Those that change nothing are left out, and of numbers that conditions do not tell apart one stands for
+    all, so that one kernel serves all calls that compute the same. A layout counts as changed where it has
+    other axes than the first, a dtype where the call chooses it.
     """
     present, chosen = kernel_inputs(operator, features), dict(settings)
     defaults = default_specialization(operator)
@@ -149,10 +151,18 @@ def canonical_settings(operator: Contract, features: frozenset[str], settings: S
         stored = layouts.get(name, {})
         if value in stored and not same_axes(stored[value], stored[str(default)]):
             continue
-        trial = chosen | {name: default}
-        try:
-            if operator.graph(present, trial).key == wanted:
-                chosen = trial
-        except (GraphError, SpecError):
-            continue  # no call has these settings
+        for other in (default, *_told_apart(operator, name, value)):
+            trial = chosen | {name: other}
+            with contextlib.suppress(GraphError, SpecError):  # no call has these settings
+                if operator.graph(present, trial).key == wanted:
+                    chosen = trial
+                    break
     return tuple((name, value) for name, value in chosen.items() if value != defaults.get(name))
+
+
+def _told_apart(operator: Contract, name: str, value: Any) -> tuple[Any, ...]:
+    """The numbers of a parameter that conditions can tell apart, if it is one; of other settings none."""
+    param = operator.find_param(name)
+    if param is None or param.choices or isinstance(value, bool) or not isinstance(value, int | float):
+        return ()
+    return choosable(operator).get(name, ())

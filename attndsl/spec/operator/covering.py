@@ -165,12 +165,30 @@ class _Space:
         env: _Values = dict(self._defaults)
         for name in self._plain:
             env[name] = values[name]
-        for optional, passed, dtype, like, first, layout, first_layout, split in self._told:
-            here = env[passed] = not optional or bool(values[passed])
-            env[dtype] = (values.get(dtype) or env.get(like) or first) if here else None
-            env[layout] = values.get(layout, first_layout) if here else None
-            env[split] = bool(values.get(split)) and here
+        _tell(env, self._told, values)
         return env
+
+    def _after(self, env: _Values, values: Mapping[str, Any], name: str) -> _Values:
+        """The symbols after a change of one variable, from those before it."""
+        changed = dict(env)
+        if kind_of(name):
+            _tell(changed, self._affected[name], values)
+        else:
+            changed[name] = values[name]
+        return changed
+
+    @cached_property
+    def _affected(self) -> dict[str, tuple[_Told, ...]]:
+        """By variable of a tensor, what is told of that tensor and of those that follow its dtype."""
+        found = {}
+        for name in self.variables:
+            reached, dtypes = list[_Told](), set[str]()
+            for each in self._told:
+                if name in (each.passed, each.dtype, each.layout, each.split) or each.like in dtypes:
+                    reached.append(each)
+                    dtypes.add(each.dtype)
+            found[name] = tuple(reached)
+        return found
 
     @cached_property
     def _defaults(self) -> _Values:
@@ -204,21 +222,21 @@ class _Space:
             return None
         start |= {name: value for name, value in wanted.items() if name in start}
         choosable, order = [name for name in start if name not in wanted], itertools.count()
-        waiting, seen = [(0, next(order), start)], {_key(start)}
+        waiting, seen = [(0, next(order), start, self.environment(start))], {_key(start)}
         for _ in range(MOST_TRIED):
             if not waiting:
                 return None
-            cost, _, values = heapq.heappop(waiting)
-            env = self.environment(values)
+            cost, _, values, env = heapq.heappop(waiting)
             broken = next((rule for rule in self.rules if not rule.holds(env)), None)
             if broken is None and (goal is None or goal(self._choice(env))):
                 return self._choice(env)
             free = {name for name in choosable if values[name] == start[name]}
-            for name, value in self._changes(values, env, free, broken):
-                other = values | {name: value}
+            if any(free.isdisjoint(rule.variables) and not rule.holds(env) for rule in self.rules):
+                continue  # nothing that may still change mends it
+            for name, other, changed in self._changes(values, env, free, broken):
                 if _key(other) not in seen:
                     seen.add(_key(other))
-                    heapq.heappush(waiting, (cost + _cost(name), next(order), other))
+                    heapq.heappush(waiting, (cost + _cost(name), next(order), other, changed))
         return None
 
     def _default(self, name: str, choices: tuple[Any, ...]) -> Any:
@@ -226,27 +244,36 @@ class _Space:
 
     def _changes(
         self, values: _Values, env: _Values, free: Collection[str], broken: _Rule | None
-    ) -> Iterable[tuple[str, Any]]:
-        """Values with which the broken rule holds; where no single one does, all that it depends on.
+    ) -> list[tuple[str, _Values, _Values]]:
+        """Variables, and values with which the broken rule holds, with their symbols; where no single change
+        mends it, all that it depends on.
 
         Without a broken rule, what may lead to the goal: one more optional tensor.
         """
         asked = self.variables if broken is None else broken.variables
         names = [name for name in asked if name in free and (broken or kind_of(name) == GIVEN)]
-        changes = [(name, each) for name in names for each in self.variables[name] if each != values[name]]
+        changes = []
+        for name in names:
+            for each in self.variables[name]:
+                if each != values[name]:
+                    other = values | {name: each}
+                    changes.append((name, other, self._after(env, other, name)))
         if broken is None:
             return changes
-        mending = [(n, each) for n, each in changes if broken.holds(self._with(values, env, n, each))]
-        return mending or changes
-
-    def _with(self, values: _Values, env: _Values, name: str, value: Any) -> _Values:
-        """The environment of values of which one is changed; ``env``: without it."""
-        changed = {name: value}
-        return self.environment(values | changed) if kind_of(name) else env | changed
+        return [each for each in changes if broken.holds(each[2])] or changes
 
     def _choice(self, env: _Values) -> Choice:
         passed = frozenset(spec.name for spec in self.operator.tensors if env[given(spec.name).name])
         return Choice(passed, {name: value for name, value in env.items() if kind_of(name) != GIVEN})
+
+
+def _tell(env: _Values, told: Iterable[_Told], values: Mapping[str, Any]) -> None:
+    """Sets what an environment tells of tensors."""
+    for optional, passed, dtype, like, first, layout, first_layout, split in told:
+        here = env[passed] = not optional or bool(values[passed])
+        env[dtype] = (values.get(dtype) or env.get(like) or first) if here else None
+        env[layout] = values.get(layout, first_layout) if here else None
+        env[split] = bool(values.get(split)) and here
 
 
 def _key(values: _Values) -> tuple[Any, ...]:

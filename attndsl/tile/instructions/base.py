@@ -89,6 +89,18 @@ class OwnOrder:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class PairedReads:
+    """Two buffers that an instruction reads at the same time, lane by lane.
+
+    ``blocks``: whether the second has one block a row, which meets all blocks of the first.
+    """
+
+    first: Buffer
+    second: Buffer
+    blocks: bool
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Instruction(Statement):
     """One AscendC call.
@@ -99,6 +111,11 @@ class Instruction(Statement):
     api: ClassVar[str]
     pipe: ClassVar[Pipe]
     core: ClassVar[Core]
+
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        """The AscendC names of all its operations: what ``api`` may be."""
+        return (cls.api,)
 
     @abstractmethod
     def reads(self) -> tuple[Buffer, ...]:
@@ -130,6 +147,15 @@ class Instruction(Statement):
             if isinstance(region, Region):
                 yield region.buffer, row_elements(machine, region)
 
+    def paired_reads(self) -> PairedReads | None:
+        """The buffers that must not lie in the same banks; None: it reads one at a time."""
+        return None
+
+    def read_while_written(self) -> tuple[Buffer, Buffer] | None:
+        """The buffer that it reads and the one that it writes, which must not lie in the same banks: blocks
+        of a repeat go to the groups of banks of others; None: it writes in the order in which it reads."""
+        return None
+
     def own_order(self) -> OwnOrder | None:
         """What its pipe promises about two of these instructions in a row; None: nothing."""
         return None
@@ -145,6 +171,14 @@ class Instruction(Statement):
     @abstractmethod
     def units(self, machine: Machine) -> float:
         """The amount of work, in the units of its cost entry."""
+
+    def matrix_rows(self, machine: Machine) -> float:
+        """Rows of matrices that it reads one by one, each with a cost of its own; 0: none."""
+        return 0
+
+    def accumulates(self, machine: Machine) -> bool:
+        """Whether it adds to a product that is there, which costs more than to begin one."""
+        return False
 
     @abstractmethod
     def limits(self, architecture: Architecture) -> Iterator[Finding]:

@@ -153,6 +153,10 @@ class Bitwise(VectorInstruction):
     def api(self) -> str:  # type: ignore[override]
         return self.op
 
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(_LOGIC)
+
     def sources(self) -> tuple[Region, ...]:
         return (self.first, self.second)
 

@@ -20,9 +20,9 @@ import numpy as np
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.graph.nodes import TopK
+from attndsl.graph.nodes import TopK, expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
-from attndsl.spec.contract.layout import Array
+from attndsl.spec.contract.layout import Array, largest_of
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
 from attndsl.verify.space.clauses import Clause, conjuncts, keeps
 from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
@@ -460,8 +460,18 @@ class CaseSpace(SizeFacts):
         if param.type is str:
             return default
         plain = (*self.values.plain, *MULTIPLES)
+        if self.stands_with_keys(param.name):  # a window, or something like it: edges of tiles tell
+            plain = (*plain, *(tile + away for tile in self.tiles for away in (-1, 0, 1)))
         values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
         return self._in_bounds(param, dict.fromkeys((*default, *values)))
+
+    def stands_with_keys(self, name: str) -> bool:
+        """Whether a parameter is part of an expression over keys, as the size of a window is."""
+        return any({name, "j"} <= each for each in self._symbols_of_expressions)
+
+    @cached_property
+    def _symbols_of_expressions(self) -> tuple[frozenset[str], ...]:
+        return tuple(each.symbols() for each in expressions_of(self.operator.roots))
 
     def _in_bounds(self, param: ParamSpec, values: Iterable[Any]) -> tuple[Any, ...]:
         def legal(value: Any) -> bool:
@@ -481,7 +491,8 @@ class CaseSpace(SizeFacts):
             for dim in extent.symbols() & self._dims.keys():
                 source = self._dims[dim].default if by_default else self._dims[dim].definition
                 defining |= source.symbols() if source is not None else set()
-            if (isinstance(extent, Symbol) and extent.name == name) or name in defining:
+            sizes = largest_of(extent) or (extent,)
+            if any(isinstance(each, Symbol) and each.name == name for each in sizes) or name in defining:
                 found += self.sizes_of(role)
         return tuple(dict.fromkeys(found))
 
