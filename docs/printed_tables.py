@@ -13,6 +13,7 @@ from typing import Any
 from attndsl.base.package_files import specs_dir
 from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
+from attndsl.lowering.keys.compositions import COMPOSITIONS, WRITTEN, Kind
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
 from attndsl.lowering.match.option_couplings import COUPLINGS
@@ -73,6 +74,19 @@ def sources() -> Iterator[str]:
     yield from _table(
         ("source", "what it reads"), ((each.__name__, _first_sentence(each)) for each in SOURCES)
     )
+
+
+def compositions() -> Iterator[str]:
+    """The sources of rows that adapt others, and which."""
+
+    def names(kinds: Iterable[Kind]) -> str:
+        return ", ".join(f"`{WRITTEN[kind]}`" for kind in kinds)
+
+    told = (
+        (names([kind]), "every source" if len(each.over) == len(WRITTEN) else names(each.over))
+        for kind, each in COMPOSITIONS.items()
+    )
+    yield from _table(("written", "of the rows of"), told)
 
 
 def operations() -> Iterator[str]:
@@ -141,7 +155,7 @@ def _summary(text: str) -> str:
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
     for each in (
-        *(axes, masks, sources, operations, dtypes, rules),
+        *(axes, masks, sources, compositions, operations, dtypes, rules),
         *(starting_kinds, gallery, instructions, couplings),
     )
 }
