@@ -14,6 +14,7 @@ from attndsl.campaign import Verification, verify
 from attndsl.codegen.kernel.schedule_header import _assertions, constant_text
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
+from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import CompileFailed
 from attndsl.execute.user_project import NoKernel, UserProject
@@ -199,7 +200,13 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
         Requirement((ring == 3) | (ring == 5), "odd rings"),
     )
     assert list(_assertions(limits)) == [
-        ("kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128", "limits of max_rows; a task is one band"),
-        ("kRing >= 2 && kRing <= 8 && (kRing == 3 || kRing == 5)", "limits of ring; odd rings"),
-        ("kRing <= kMaxRows", "some rule"),
+        (
+            "kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128",
+            '"limits of max_rows; a task is one band"',
+        ),
+        ("kRing >= 2 && kRing <= 8 && (kRing == 3 || kRing == 5)", '"limits of ring; odd rings"'),
+        ("kRing <= kMaxRows", '"some rule"'),
     ]
+    (long,) = _assertions([Requirement(ring <= rows, " ".join(["many words"] * 12))])
+    first, second = long[1].split("\n    ")
+    assert first.endswith('many "') and second.startswith('"words') and len(first) <= WIDTH - 4

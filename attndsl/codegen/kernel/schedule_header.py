@@ -6,6 +6,7 @@ C++17 without CANN headers, and without the helper functions that the two have o
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -23,6 +24,8 @@ from attndsl.tile.program import Constant, Program, Requirement
 
 _INDENT = "    "
 _KIB = 1024
+_LITERAL = WIDTH - 12
+"""Characters of a literal that stands on a line of its own."""
 _HALF_BANK_ROW = "kHalfBankRow"
 """The constant for the bytes of half a row of banks."""
 
@@ -80,7 +83,7 @@ class ScheduleText:
         fixed, options, derived: constants that the device and the specialization decide, those that may be
             edited, and those that follow from others.
         others: the options without a constant, such as the slots of buffers.
-        requirements: conditions with their meaning.
+        requirements: conditions with their meaning, a literal.
         half_bank_row: bytes by which buffers are moved that an instruction reads together.
     """
 
@@ -139,7 +142,13 @@ def _assertions(requirements: Sequence[Requirement]) -> Iterator[tuple[str, str]
     for group in together.values():
         parts = _tightest([part for each in group for part in _conjuncts(each.condition)])
         meanings = dict.fromkeys(each.meaning for each in group)
-        yield " && ".join(map(_part_text, parts)), "; ".join(meanings)
+        yield " && ".join(map(_part_text, parts)), _literal("; ".join(meanings))
+
+
+def _literal(text: str) -> str:
+    """A text as C++ has it: literals side by side where one would be too wide."""
+    *parts, last = textwrap.wrap(text, _LITERAL)
+    return "\n    ".join([*(f'"{part} "' for part in parts), f'"{last}"'])
 
 
 def _part_text(part: Expr) -> str:
