@@ -195,7 +195,7 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
     limits = (
         Requirement((rows >= 16) & (rows <= 256) & ((rows % 16) == 0), "limits of max_rows"),
         Requirement((ring >= 2) & (ring <= 8), "limits of ring"),
-        Requirement(rows <= 128, "a task is one band"),
+        Requirement(rows <= 128, "one band"),
         Requirement(ring <= rows, "some rule"),
         Requirement((ring == 3) | (ring == 5), "odd rings"),
     )
@@ -209,4 +209,4 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
     ]
     (long,) = _assertions([Requirement(ring <= rows, " ".join(["many words"] * 12))])
     first, second = long[1].split("\n    ")
-    assert first.endswith('many "') and second.startswith('"words') and len(first) <= WIDTH - 4
+    assert first.endswith('words "') and second.startswith('"many') and len(first) <= WIDTH - 4
