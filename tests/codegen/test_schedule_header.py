@@ -202,7 +202,7 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
     assert list(_assertions(limits)) == [
         (
             "kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128",
-            '"limits of max_rows; a task is one band"',
+            '"limits of max_rows; one band"',
         ),
         ("kRing >= 2 && kRing <= 8 && (kRing == 3 || kRing == 5)", '"limits of ring; odd rings"'),
         ("kRing <= kMaxRows", '"some rule"'),
