@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const
+from attndsl.graph import nodes
 from attndsl.lowering.emit.field_names import NamesTaken, check_field_names
 from attndsl.lowering.errors import (
     DoesNotFit,
@@ -20,20 +21,21 @@ from attndsl.lowering.errors import (
 from attndsl.lowering.lower import first_draft, lower
 from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
     LONG_ROW,
     MANY_ROWS,
+    NARROW_HEAD,
     OF_LATENT_ROWS,
+    OF_LONG_PROMPTS,
     OF_SELECTIONS,
     TILE_STEP,
     Schedule,
     describe,
     reasons,
-    resolve,
-    smaller,
-    with_fewer_events,
 )
+from attndsl.lowering.match.shrink_schedule import smaller, with_fewer_events
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
@@ -270,7 +272,20 @@ def resolved(
     if blocks:
         tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
         defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
+    if defaults["max_rows"] == MANY_ROWS and _copies_limit(computation, signature):
+        defaults |= OF_LONG_PROMPTS
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
+
+
+def _copies_limit(computation: Computation, signature: KernelSignature) -> bool:
+    """Whether copies to the cube limit prompts, so that probabilities travel as fractals.
+
+    Not where weights of integers are added up rounded, or blocks of keys are selected.
+    """
+    walked = (node for each in computation.attentions for node in each.values.walk())
+    if computation.selection is not None or any(isinstance(node, nodes.Dequantize) for node in walked):
+        return False
+    return min(signature.padded_head_size, signature.padded_value_size) > NARROW_HEAD
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

@@ -69,9 +69,10 @@ class Memory:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Architecture:
-    """An NPU architecture; there is one object of each, and they are compared by identity.
+    """An NPU architecture. Sizes are bytes unless said otherwise.
 
-    Sizes are bytes unless said otherwise.
+    There is one object of each, a key of what is kept for it. Who needs two to be alike compares the
+    attributes that matter, as :mod:`attndsl.tile.verifier` compares block, repeat and fractal.
 
     Attributes:
         socs: the products that have it, as CANN's operator projects name them (INI).

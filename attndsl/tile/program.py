@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, Scope, Symbol
@@ -143,14 +144,15 @@ class Program:
         """The per-core trees, or the joint one before the split."""
         return tuple(self.cores.values()) or (self.body,)
 
-    def statements(self) -> Iterator[Statement]:
+    @kept
+    def statements(self) -> tuple[Statement, ...]:
         """All statements in program order."""
-        for tree in self.trees():
-            yield from tree.walk()
+        return tuple(chain.from_iterable(tree.inside() for tree in self.trees()))
 
-    def instructions(self) -> Iterator[Instruction]:
+    @kept
+    def instructions(self) -> tuple[Instruction, ...]:
         """All instructions in program order."""
-        return (item for item in self.statements() if isinstance(item, Instruction))
+        return tuple(item for item in self.statements() if isinstance(item, Instruction))
 
     @kept
     def buffers(self) -> tuple[Buffer, ...]:

@@ -298,7 +298,8 @@ class SetEvent(Statement):
 
     ``slot_of``: the buffer whose current slot selects among ``ids`` consecutive ids; ``slot`` selects one
     outright. ``reuse``: the event says that a slot is free again, not that its content is ready.
-    ``buffers``: those whose touches it orders, in program order.
+    ``buffers``: those whose touches it orders, in program order. ``also``: those that the source pipe writes
+    before them, which need no event of their own because of it.
     """
 
     name: str
@@ -310,6 +311,7 @@ class SetEvent(Statement):
     slot: int | None = None
     reuse: bool = False
     buffers: tuple[Buffer, ...] = ()
+    also: tuple[Buffer, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

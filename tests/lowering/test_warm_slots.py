@@ -15,8 +15,7 @@ from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.lowering.work_partition import add_work_fields, with_item_order
 from attndsl.tile.instructions import StoreRows
-
-from .builders import DECODING, PADDED, attention, context, lines
+from tests.support.builders import DECODING, PADDED, attention, context, lines
 
 
 def prompt(axes: tuple[str, ...] = PADDED, **options: Any) -> Context:

@@ -27,7 +27,7 @@ from attndsl.tile.statements import (
     rewrite,
     seq,
 )
-from tests.lowering.builders import PADDED, attention, signature
+from tests.support.builders import PADDED, attention, signature
 from tests.support.devices import DEVICE
 
 Change = Callable[[Statement], Statement | None]

@@ -11,7 +11,8 @@ from attndsl.compiler.stored_schedules import used_options
 from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.lowering.match.schedule_options import Schedule, resolve
+from attndsl.lowering.match.resolve_schedule import resolve
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import largest_of
 from attndsl.spec.operator.operator import Operator

@@ -5,29 +5,16 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
- * null pointer.
- * The tiling key tells which specialization a call needs; the host picks it in
+ * null pointer. The tiling key tells which specialization a call needs; the host picks it in
  * op_host/incre_flash_attention_plan.h.
+ *
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
- * kernels of
- * others stay out of it.
+ * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "kernel_operator_list_tensor_intf.h"
 #include "incre_flash_attention_tiling.h"
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "incre_flash_attention_d128.h"
-#include "incre_flash_attention_d128_attn_mask.h"
-#include "incre_flash_attention_d128_pse_shift.h"
-#include "incre_flash_attention_d128_quant_scale2.h"
-#include "incre_flash_attention_d128_quant_scale2_quant_offset2.h"
-#include "incre_flash_attention_d128_antiquant_scale.h"
-#include "incre_flash_attention_d128_antiquant_scale_antiquant_offset.h"
-#include "incre_flash_attention_d128_block_table.h"
-#include "incre_flash_attention_d128_kv_padding_size.h"
-#include "incre_flash_attention_d128_key_list_value_list.h"
-#endif
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "incre_flash_attention_d128.h"
 #include "incre_flash_attention_d128_attn_mask.h"
 #include "incre_flash_attention_d128_pse_shift.h"
@@ -133,7 +120,7 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
         namespace chosen = incre_flash_attention_d128_key_list_value_list;
         chosen::IncreFlashAttentionKernel<half> kernel;
         kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(17)) {
@@ -205,6 +192,11 @@ extern "C" __global__ __aicore__ void incre_flash_attention_custom(GM_ADDR query
         namespace chosen = incre_flash_attention_d128_key_list_value_list;
         chosen::IncreFlashAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, actual_seq_lengths, attention_out, userWorkspace, tilingData);
-    }
+    } else
 #endif
+    {
+        // A key of none of these kernels, as of a host built from other files: results would be
+        // garbage.
+        AscendC::Trap();
+    }
 }

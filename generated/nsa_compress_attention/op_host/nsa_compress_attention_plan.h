@@ -200,7 +200,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
 inline bool BlocksWait(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
     [[maybe_unused]] const NsaCompressAttentionTiling &tiling)
 {
-    return problem.attenMaskGiven != 0 || false;
+    return problem.attenMaskGiven != 0;
 }
 
 // The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.

@@ -5,21 +5,15 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
- * null pointer.
- * The tiling key tells which specialization a call needs; the host picks it in
+ * null pointer. The tiling key tells which specialization a call needs; the host picks it in
  * op_host/nsa_compress_attention_plan.h.
+ *
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
- * kernels of
- * others stay out of it.
+ * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "nsa_compress_attention_tiling.h"
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "nsa_compress_attention_d128_e128.h"
-#include "nsa_compress_attention_d128_e128_topk_mask.h"
-#include "nsa_compress_attention_d128_e128_atten_mask.h"
-#endif
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "nsa_compress_attention_d128_e128.h"
 #include "nsa_compress_attention_d128_e128_topk_mask.h"
 #include "nsa_compress_attention_d128_e128_atten_mask.h"
@@ -61,7 +55,7 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
         kernel.Run(query, key, value, atten_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(2065)) {
@@ -88,6 +82,11 @@ extern "C" __global__ __aicore__ void nsa_compress_attention_custom(GM_ADDR quer
         kernel.Run(query, key, value, atten_mask, actual_seq_qlen, actual_cmp_seq_kvlen,
             actual_sel_seq_kvlen, attention_out, topk_indices_out, softmax_max_out, softmax_sum_out,
             userWorkspace, tilingData);
-    }
+    } else
 #endif
+    {
+        // A key of none of these kernels, as of a host built from other files: results would be
+        // garbage.
+        AscendC::Trap();
+    }
 }

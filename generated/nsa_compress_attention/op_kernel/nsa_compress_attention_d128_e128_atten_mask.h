@@ -3,6 +3,7 @@
  * Attention over compressed keys, and the key blocks that matter most to each token.
  *
  * Contract: mindspore.ops.nsa_compress_attention
+ * Spec: nsa_compress_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype T of query, key, value, attention_out: float16 or bfloat16
  *   head size D1 from 113 to 128
@@ -52,14 +53,16 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // which then waits for it; named after the first such flag. Buffers with one lifetime share an
 // event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
 constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score, attenMaskBytes: one id a slot
 constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
 constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, attenMaskBytes: one id a slot
@@ -1151,15 +1154,14 @@ private:
                 itemTile == 0
                     ? 0
                     : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+            const int64_t begunBlocks =
+                MinOf(firstBlock + tiling_.tileBlocks,
+                    CeilDiv(firstKey + kTileKeys, tiling_.windowStep));
+            const int64_t endedBlocks =
+                CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock =
                 MinOf(totalBlocks,
-                    itemTile + 1 == work.tiles
-                        ? MaxOf(MinOf(firstBlock + tiling_.tileBlocks,
-                            CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
-                            CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
-                                tiling_.windowStep))
-                        : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
-                            tiling_.windowStep));
+                    itemTile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
             TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
@@ -1180,15 +1182,14 @@ private:
                 itemTile == 0
                     ? 0
                     : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+            const int64_t begunBlocks =
+                MinOf(firstBlock + tiling_.tileBlocks,
+                    CeilDiv(firstKey + kTileKeys, tiling_.windowStep));
+            const int64_t endedBlocks =
+                CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock =
                 MinOf(totalBlocks,
-                    itemTile + 1 == tiles
-                        ? MaxOf(MinOf(firstBlock + tiling_.tileBlocks,
-                            CeilDiv(firstKey + kTileKeys, tiling_.windowStep)),
-                            CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
-                                tiling_.windowStep))
-                        : CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
-                            tiling_.windowStep));
+                    itemTile + 1 == tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
             TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
         }
     }
@@ -1197,17 +1198,17 @@ private:
     __aicore__ inline void SelectRest(int64_t tiles, int64_t corePositions, int64_t totalBlocks)
     {
         if (corePositions > 0) {
-            const int64_t completedBlocks =
-                tiles > 0
-                    ? MaxOf(MinOf((tiles > 1
-                        ? CeilDiv(MaxOf(0, tiles * kTileKeys - kTileKeys - tiling_.windowLast),
-                            tiling_.windowStep)
-                        : 0)
-                        + tiling_.tileBlocks,
-                        CeilDiv(tiles * kTileKeys, tiling_.windowStep)),
-                        CeilDiv(MaxOf(0, tiles * kTileKeys - tiling_.windowLast),
-                            tiling_.windowStep))
+            const int64_t lastTileBlock =
+                tiles > 1
+                    ? CeilDiv(MaxOf(0, (tiles - 1) * kTileKeys - tiling_.windowLast),
+                        tiling_.windowStep)
                     : 0;
+            const int64_t begunBlocks =
+                MinOf(lastTileBlock + tiling_.tileBlocks,
+                    CeilDiv(tiles * kTileKeys, tiling_.windowStep));
+            const int64_t endedBlocks =
+                CeilDiv(MaxOf(0, tiles * kTileKeys - tiling_.windowLast), tiling_.windowStep);
+            const int64_t completedBlocks = tiles > 0 ? MaxOf(begunBlocks, endedBlocks) : 0;
             const int64_t selectionTiles =
                 completedBlocks < totalBlocks
                     ? CeilDiv(

@@ -33,7 +33,7 @@ const Recipe attentionMask{attndsl::DataType::kFloat16, {1}, 11};
 const Recipe seqLen{attndsl::DataType::kInt32, {2}, 0, {1, 1}, 2};
 const Recipe kvSeqLen{attndsl::DataType::kInt32, {2}, 0, {1, 33}, 2};
 const Recipe kvShareMap{attndsl::DataType::kInt32, {2}, 0, {-1, -1}, 2};
-const Recipe kvShareLen{attndsl::DataType::kInt32, {2}, 0, {0, 0}, 2};
+const Recipe kvShareLen{attndsl::DataType::kInt32, {2}, 0, {3, 25}, 2};
 
 const std::vector<double> out = {
     -0.078125, -0.171875, 1.890625, 0.875, 1.578125, 0.03125, -0.015625, -1.046875, -2.0,

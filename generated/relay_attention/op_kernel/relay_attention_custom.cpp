@@ -5,19 +5,15 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
- * null pointer.
- * The tiling key tells which specialization a call needs; the host picks it in
+ * null pointer. The tiling key tells which specialization a call needs; the host picks it in
  * op_host/relay_attention_plan.h.
+ *
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
- * kernels of
- * others stay out of it.
+ * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "relay_attention_tiling.h"
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "relay_attention_d128.h"
-#endif
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "relay_attention_d128.h"
 #endif
 
@@ -39,7 +35,7 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
         chosen::RelayAttentionKernel<half> kernel;
         kernel.Run(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
             kvShareMap, kvShareLen, out, userWorkspace, tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(17)) {
@@ -49,6 +45,11 @@ extern "C" __global__ __aicore__ void relay_attention_custom(GM_ADDR query, GM_A
         chosen::RelayAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, keyShare, valueShare, attentionMask, seqLen, kvSeqLen,
             kvShareMap, kvShareLen, out, userWorkspace, tilingData);
-    }
+    } else
 #endif
+    {
+        // A key of none of these kernels, as of a host built from other files: results would be
+        // garbage.
+        AscendC::Trap();
+    }
 }

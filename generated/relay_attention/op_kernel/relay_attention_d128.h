@@ -3,6 +3,7 @@
  * Attention of one new query token a batch row over its own keys and those of its share group.
  *
  * Contract: ATB RelayAttentionOperation
+ * Spec: relay_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype T of query, key, value, keyShare, valueShare, attentionMask, out: float16 or bfloat16
  *   head size D from 113 to 128
@@ -63,7 +64,8 @@ constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kProbL1Ready = 4;  // MTE2_MTE1, probL1: one id a slot
+// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id a slot
+constexpr int32_t kProbL1Ready = 4;
 constexpr int32_t kProbRingKeyReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
@@ -817,6 +819,9 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
             const int64_t head = firstHead + rowBegin + r0;
+            // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
+            // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
+            // of its own.
             auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
             auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
@@ -860,6 +865,9 @@ private:
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+            // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
+            // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
+            // of its own.
             auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
             auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);

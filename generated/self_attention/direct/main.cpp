@@ -250,8 +250,8 @@ int RunSample(int64_t cores)
     bool good = true;
     {
         const double error = Difference(at.output, DataType::kFloat16, sample::output);
-        std::printf("output: largest difference %g, allowed 0.00775146\n", error);
-        good = good && error <= 0.00775146;
+        std::printf("output: largest difference %g, allowed 0.0078125\n", error);
+        good = good && error <= 0.0078125;
     }
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good ? 0 : 1;

@@ -18,6 +18,7 @@
 #include "../op_kernel/self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_key_padded_value_padded_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_key_value_query_padded_schedule.h"
+#include "../op_kernel/self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI_schedule.h"
 #include "../op_kernel/self_attention_d128_e128_cacheK_list_cacheV_list_schedule.h"
 #include "../op_kernel/self_attention_tiling.h"
 #include "arithmetic.h"
@@ -219,6 +220,7 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.valueStrideK = problem.headSizeV;
     tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.attentionMaskStrideQ = problem.maskCols;
+    tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
     tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSize);
     tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
     switch (problem.queryLayout) {
@@ -292,15 +294,11 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
             break;
     }
     switch (problem.attentionMaskLayout) {
-        case values::AttentionMaskLayout::kPerHead:
-            tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
-            break;
         case values::AttentionMaskLayout::kPerBatch:
             tiling.attentionMaskStrideB = problem.maskRows * problem.maskCols;
             break;
         case values::AttentionMaskLayout::kFull:
             tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
-            tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
             break;
         default:
             break;
@@ -840,7 +838,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing}};
     }
-    // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
+    // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
         problem.attentionMaskGiven != 0 &&
@@ -859,7 +857,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask;
+        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI

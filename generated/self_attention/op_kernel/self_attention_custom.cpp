@@ -5,17 +5,16 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
- * null pointer.
- * The tiling key tells which specialization a call needs; the host picks it in
+ * null pointer. The tiling key tells which specialization a call needs; the host picks it in
  * op_host/self_attention_plan.h.
+ *
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
- * kernels of
- * others stay out of it.
+ * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "kernel_operator_list_tensor_intf.h"
 #include "self_attention_tiling.h"
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "self_attention_d128_e128_key_value.h"
 #include "self_attention_d128_e128_key_value_attentionMask_maskType_NORM.h"
 #include "self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
@@ -29,22 +28,7 @@
 #include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
 #include "self_attention_d128_e128_key_value_query_padded.h"
-#include "self_attention_d128_e128_cacheK_list_cacheV_list.h"
-#endif
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "self_attention_d128_e128_key_value.h"
-#include "self_attention_d128_e128_key_value_attentionMask_maskType_NORM.h"
-#include "self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer.h"
-#include "self_attention_d128_e128_key_value_logN.h"
-#include "self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM.h"
-#include "self_attention_d128_e128_key_value_clampType_MIN_MAX.h"
-#include "self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM.h"
-#include "self_attention_d128_e128.h"
-#include "self_attention_d128_e128_key_value_attentionMask.h"
-#include "self_attention_d128_e128_key_value_maskType_NORM_COMPRESS.h"
-#include "self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS.h"
-#include "self_attention_d128_e128_key_value_key_padded_value_padded.h"
-#include "self_attention_d128_e128_key_value_query_padded.h"
+#include "self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI.h"
 #include "self_attention_d128_e128_cacheK_list_cacheV_list.h"
 #endif
 
@@ -77,9 +61,11 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(15655156025360)) {
+    } else if (TILING_KEY_IS(15655156025360) || TILING_KEY_IS(15658213672976)) {
         static_assert(15655156025360 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
+        static_assert(15658213672976 == static_cast<uint64_t>(
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
@@ -128,21 +114,9 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(31311840643088)) {
+    } else if (TILING_KEY_IS(31311840643088) || TILING_KEY_IS(15659742496784)) {
         static_assert(31311840643088 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
-        chosen::SelfAttentionKernel<half> kernel;
-        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
-            layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(15658213672976)) {
-        static_assert(15658213672976 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        chosen::SelfAttentionKernel<half> kernel;
-        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
-            layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(15659742496784)) {
         static_assert(15659742496784 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask;
@@ -180,7 +154,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31310311819280)) {
         static_assert(31310311819280 == static_cast<uint64_t>(
             Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -191,7 +165,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(100369)) {
@@ -201,9 +175,11 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(15655156025361)) {
+    } else if (TILING_KEY_IS(15655156025361) || TILING_KEY_IS(15658213672977)) {
         static_assert(15655156025361 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
+        static_assert(15658213672977 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
@@ -252,21 +228,9 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(31311840643089)) {
+    } else if (TILING_KEY_IS(31311840643089) || TILING_KEY_IS(15659742496785)) {
         static_assert(31311840643089 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
-        chosen::SelfAttentionKernel<bfloat16_t> kernel;
-        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
-            layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(15658213672977)) {
-        static_assert(15658213672977 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        chosen::SelfAttentionKernel<bfloat16_t> kernel;
-        kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
-            layerId, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(15659742496785)) {
         static_assert(15659742496785 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask;
@@ -304,7 +268,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
     } else if (TILING_KEY_IS(31310311819281)) {
         static_assert(31310311819281 == static_cast<uint64_t>(
             Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
-        namespace chosen = self_attention_d128_e128_key_value_attentionMask;
+        namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
@@ -315,6 +279,11 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, cacheK, cacheV, tokenOffset, seqLen, layerId, output, userWorkspace,
             tilingData);
-    }
+    } else
 #endif
+    {
+        // A key of none of these kernels, as of a host built from other files: results would be
+        // garbage.
+        AscendC::Trap();
+    }
 }

@@ -3,6 +3,7 @@
  * Attention of new tokens over a key/value cache that they are appended to (calcType 0, 1, 2).
  *
  * Contract: ATB SelfAttentionOperation
+ * Spec: self_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype T of query, key, value, cacheK, cacheV, attentionMask, output: float16 or bfloat16
  *   head size headSize from 113 to 128
@@ -48,14 +49,16 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // which then waits for it; named after the first such flag. Buffers with one lifetime share an
 // event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
 constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
@@ -602,31 +605,30 @@ private:
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                     * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
-            if (work.heads == 1) {
-                const int64_t queryIndex = work.firstQuery + rowBegin + r0;
-                LoadRows(attentionMaskRows,
-                    attentionMaskGm_[work.batch * tiling_.attentionMaskStrideB
-                        + work.firstHead * tiling_.attentionMaskStrideN
-                        + queryIndex * tiling_.attentionMaskStrideQ + firstKey],
-                    chunk, keys, tiling_.attentionMaskStrideQ, kTileKeys);
-            } else {
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    LoadRow(attentionMaskRows[row * kTileKeys],
-                        attentionMaskGm_[work.batch * tiling_.attentionMaskStrideB
-                            + head * tiling_.attentionMaskStrideN
-                            + queryIndex * tiling_.attentionMaskStrideQ + firstKey],
-                        keys);
-                }
-            }
+            LoadRows(attentionMaskRows,
+                attentionMaskGm_[work.batch * tiling_.attentionMaskStrideB
+                    + (work.firstQuery + (rowBegin + r0) / work.heads)
+                        * tiling_.attentionMaskStrideQ
+                    + firstKey],
+                (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1, keys,
+                tiling_.attentionMaskStrideQ, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (spec line 252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // score + attentionMask * attentionMaskFactor  (spec line 171)
-            Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
+            if (work.heads == 1) {
+                Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
+            } else {
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Cast(attentionMaskWide_[row * kTileKeys],
+                        attentionMaskRows[((rowBegin + r0 + row) / work.heads
+                            - (rowBegin + r0) / work.heads)
+                            * kTileKeys],
+                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                }
+            }
             if (tiling_.attentionMaskFactor != 1) {
                 PipeBarrier<PIPE_V>();
                 Muls(attentionMaskWide_, attentionMaskWide_, float(tiling_.attentionMaskFactor),

@@ -37,13 +37,13 @@ constexpr int64_t kPrefetch = kRing - 1;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep % 8 == 0 && kRowsPerStep <= 8,
+    "limits of rows; a vector step has one group of 8 rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128,
+    "limits of max_rows; a task is one band of rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kRowsPerStep <= 8, "a vector step has one group of 8 rows");
-static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
     "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");

@@ -98,8 +98,6 @@ struct SelfAttentionTiling {
     float attentionMaskFactor;  // -3e+38 or 1.0, by kernelType, calcType, maskType
     // elements between neighbours of attentionMask along B; 0: all have the same
     int64_t attentionMaskStrideB;
-    // elements between neighbours of attentionMask along N; 0: all have the same
-    int64_t attentionMaskStrideN;
     // elements between neighbours of attentionMask along Q; 0: all have the same
     int64_t attentionMaskStrideQ;
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
@@ -110,6 +108,8 @@ struct SelfAttentionTiling {
     int64_t outputStrideQ;  // elements between neighbours of output along Q
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
+    // elements between neighbours of attentionMask along N; 0: all have the same
+    int64_t attentionMaskStrideN;
     int64_t keyStrideB;  // elements between neighbours of key along B
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t cacheKIsLayers;  // whether cacheK has the layout layers

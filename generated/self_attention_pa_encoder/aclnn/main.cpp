@@ -93,8 +93,8 @@ int RunCall(aclrtStream stream)
     aclTensor *logN = nullptr;
     const int64_t quantType = 2;
     const int64_t outDataType = 1;
-    const int64_t headNum = 2;
-    const int64_t kvHeadNum = 1;
+    const int64_t headNum = 4;
+    const int64_t kvHeadNum = 2;
     const double qScale = 1.0;
     const double qkScale = 0.08838834764831845;
     const bool batchRunStatusEnable = false;
@@ -111,7 +111,7 @@ int RunCall(aclrtStream stream)
     const int64_t mlaVHeadSize = 0;
     const int64_t cacheType = 0;
     const int64_t windowSize = 0;
-    aclTensor *output = MakeTensor(DataType::kFloat16, {2, 2, 128});
+    aclTensor *output = MakeTensor(DataType::kFloat16, {2, 4, 128});
     int status =
         aclnnSelfAttentionPaEncoderCustomGetWorkspaceSize(query, key, value, mask, seqLen, slopes,
             qkDescale, qkOffset, vpvDescale, vpvOffset, pScale, logN, quantType, outDataType,

@@ -18,6 +18,7 @@
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_query_padded_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
@@ -30,6 +31,7 @@
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE_schedule.h"
+#include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE_schedule.h"
 #include "../op_kernel/self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE_schedule.h"
@@ -302,6 +304,7 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.maskStrideQ = problem.maskCols;
     tiling.slopesStrideN = 1;
+    tiling.maskStrideN = problem.maskRows * problem.maskCols;
     tiling.vpvDescaleStrideN = 1;
     tiling.qkDescaleStrideN = 1;
     tiling.pScaleStrideN = 1;
@@ -369,15 +372,11 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
             break;
     }
     switch (problem.maskLayout) {
-        case values::MaskLayout::kPerHead:
-            tiling.maskStrideN = problem.maskRows * problem.maskCols;
-            break;
         case values::MaskLayout::kPerBatch:
             tiling.maskStrideB = problem.maskRows * problem.maskCols;
             break;
         case values::MaskLayout::kFull:
             tiling.maskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
-            tiling.maskStrideN = problem.maskRows * problem.maskCols;
             break;
         default:
             break;
@@ -385,8 +384,10 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
 }
 
 // Sizes and settings as kernels read them.
-inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &tiling)
+inline void SetScalars(const Problem &problem, const Kernel &kernel,
+    SelfAttentionPaEncoderTiling &tiling)
 {
+    using attndsl::MinOf;
     tiling.qkScale = problem.qkScale;
     tiling.valueDim = problem.headSizeV;
     tiling.queryHeads = problem.headNum;
@@ -395,10 +396,18 @@ inline void SetScalars(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.keyCapacity = problem.kvRows;
     tiling.seqLenIs2Batch = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
     tiling.batchRows = problem.batch;
+    tiling.warmKeys = MinOf(kernel.tileKeys, problem.kvRows);
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.windowSize = problem.windowSize;
+    if (kernel.rowsPerBand > 0) {
+        tiling.warmRows =
+            tiling.largeTasks < tiling.tasks
+                ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
+                    MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows))
+                : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows);
+    }
     if (problem.maskDtype == values::MaskDtype::kFloat16) {
         tiling.maskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
@@ -466,7 +475,7 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     SelfAttentionPaEncoderTiling tiling{};
     PartitionWork(problem, kernel, tiling);
     SetStrides(problem, tiling);
-    SetScalars(problem, tiling);
+    SetScalars(problem, kernel, tiling);
     PlaceWorkspace(problem, kernel, tiling);
     return tiling;
 }
@@ -807,7 +816,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
+    // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
         && problem.maskDtype == values::MaskDtype::kFloat16)
         || (problem.queryDtype == values::QueryDtype::kBfloat16
@@ -821,7 +830,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
+        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         const Key key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskTypeALIBI
@@ -1172,7 +1181,7 @@ inline Choice SelectKernel(const Problem &problem)
             {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
                 schedule::kPrefetch, schedule::kRing, 0}};
     }
-    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
+    // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.valueGiven != 0 &&
@@ -1190,7 +1199,7 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         const Key key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE;
         return Choice{key,

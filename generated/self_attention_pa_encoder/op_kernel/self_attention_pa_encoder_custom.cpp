@@ -5,16 +5,15 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
- * null pointer.
- * The tiling key tells which specialization a call needs; the host picks it in
+ * null pointer. The tiling key tells which specialization a call needs; the host picks it in
  * op_host/self_attention_pa_encoder_plan.h.
+ *
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
- * kernels of
- * others stay out of it.
+ * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "self_attention_pa_encoder_tiling.h"
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "self_attention_pa_encoder_d128_e128_value.h"
 #include "self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS.h"
@@ -28,23 +27,7 @@
 #include "self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS.h"
 #include "self_attention_pa_encoder_d128_e128_query_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
-#include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN.h"
-#endif
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
-#include "self_attention_pa_encoder_d128_e128_value.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM.h"
-#include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_pa_encoder_d128_e128_value_logN.h"
-#include "self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX.h"
-#include "self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD.h"
-#include "self_attention_pa_encoder_d128_e128.h"
-#include "self_attention_pa_encoder_d128_e128_key_padded.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask.h"
-#include "self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS.h"
-#include "self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS.h"
-#include "self_attention_pa_encoder_d128_e128_query_padded.h"
+#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
 #include "self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN.h"
 #endif
@@ -59,6 +42,7 @@
 #include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE.h"
+#include "self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE.h"
 #include "self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE.h"
@@ -83,9 +67,11 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         namespace chosen = self_attention_pa_encoder_d128_e128_value;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(1358954646552)) {
+    } else if (TILING_KEY_IS(1358954646552) || TILING_KEY_IS(1368014343192)) {
         static_assert(1358954646552 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskTypeNORM));
+        static_assert(1368014343192 == static_cast<uint64_t>(
+            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM));
         namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
@@ -125,19 +111,9 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         namespace chosen = self_attention_pa_encoder_d128_e128_key_padded;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(2722438990872)) {
+    } else if (TILING_KEY_IS(2722438990872) || TILING_KEY_IS(1372544191512)) {
         static_assert(2722438990872 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
-        chosen::SelfAttentionPaEncoderKernel<half> kernel;
-        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(1368014343192)) {
-        static_assert(1368014343192 == static_cast<uint64_t>(
-            Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
-        chosen::SelfAttentionPaEncoderKernel<half> kernel;
-        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(1372544191512)) {
         static_assert(1372544191512 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM));
         namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
@@ -172,7 +148,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2717909142552)) {
         static_assert(2717909142552 == static_cast<uint64_t>(
             Key::kFloat16D128E128ValueMaskMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(6794772728856)) {
@@ -189,7 +165,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(52249)) {
@@ -198,9 +174,11 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         namespace chosen = self_attention_pa_encoder_d128_e128_value;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(1358973520921)) {
+    } else if (TILING_KEY_IS(1358973520921) || TILING_KEY_IS(1368033217561)) {
         static_assert(1358973520921 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskTypeNORM));
+        static_assert(1368033217561 == static_cast<uint64_t>(
+            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM));
         namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
@@ -240,19 +218,9 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         namespace chosen = self_attention_pa_encoder_d128_e128_key_padded;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(2722457865241)) {
+    } else if (TILING_KEY_IS(2722457865241) || TILING_KEY_IS(1372563065881)) {
         static_assert(2722457865241 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
-        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
-        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(1368033217561)) {
-        static_assert(1368033217561 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
-        chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
-        kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(1372563065881)) {
         static_assert(1372563065881 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM));
         namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
@@ -287,7 +255,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
     } else if (TILING_KEY_IS(2717928016921)) {
         static_assert(2717928016921 == static_cast<uint64_t>(
             Key::kBfloat16D128E128ValueMaskMaskTypeALIBI));
-        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask;
+        namespace chosen = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, mask, seqLen, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(6794772728857)) {
@@ -304,7 +272,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         chosen::SelfAttentionPaEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, seqLen, slopes, output, userWorkspace, tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_INT8
     if (TILING_KEY_IS(224227493071898)) {
@@ -315,9 +283,11 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
-    } else if (TILING_KEY_IS(225586598661146)) {
+    } else if (TILING_KEY_IS(225586598661146) || TILING_KEY_IS(225595658357786)) {
         static_assert(225586598661146 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE));
+        static_assert(225595658357786 == static_cast<uint64_t>(
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE));
         namespace chosen =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
@@ -369,23 +339,9 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, seqLen, qkDescale, vpvDescale, output, userWorkspace, tilingData);
-    } else if (TILING_KEY_IS(226949932010522)) {
+    } else if (TILING_KEY_IS(226949932010522) || TILING_KEY_IS(225600037211162)) {
         static_assert(226949932010522 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE));
-        namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
-        chosen::SelfAttentionPaEncoderKernel<half> kernel;
-        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(225595658357786)) {
-        static_assert(225595658357786 == static_cast<uint64_t>(
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE));
-        namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
-        chosen::SelfAttentionPaEncoderKernel<half> kernel;
-        kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
-            tilingData);
-    } else if (TILING_KEY_IS(225600037211162)) {
         static_assert(225600037211162 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE));
         namespace chosen =
@@ -412,7 +368,7 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         static_assert(226945402162202 == static_cast<uint64_t>(
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE));
         namespace chosen =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         chosen::SelfAttentionPaEncoderKernel<half> kernel;
         kernel.Run(query, key, value, mask, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
@@ -440,6 +396,11 @@ extern "C" __global__ __aicore__ void self_attention_pa_encoder_custom(GM_ADDR q
         chosen::SelfAttentionPaEncoderKernel kernel;
         kernel.Run(query, key, value, seqLen, qkDescale, vpvDescale, output, userWorkspace,
             tilingData);
-    }
+    } else
 #endif
+    {
+        // A key of none of these kernels, as of a host built from other files: results would be
+        // garbage.
+        AscendC::Trap();
+    }
 }

@@ -3,6 +3,7 @@
  * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
+ * Spec: self_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype T of query, key, output: float16 or bfloat16
  *   head size headSize from 113 to 128
@@ -12,6 +13,7 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
@@ -53,27 +55,29 @@ constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1
 constexpr int32_t kQueryL1Free = 5;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kProbL1Ready = 4;  // MTE2_MTE1, probL1: one id a slot
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
+// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id a slot
+constexpr int32_t kProbL1Ready = 4;
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2V = 0;  // MTE2_V, partial: one id a slot
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score: one id a slot
+constexpr int32_t kPartialReadyMte2V = 4;  // MTE2_V, partial: one id a slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
 constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
-constexpr int32_t kPartialFreeMte3V = 3;  // MTE3_V, partial: one id a slot
+constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id a slot
+constexpr int32_t kProbFree = 2;  // MTE3_V, prob
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id a slot
 constexpr int32_t kMaxOutFree = 5;  // MTE3_V, maxOut, sumOut: one id a slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
-constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, partial: one id a slot
+constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id a slot
+constexpr int32_t kProbReady = 2;  // V_MTE3, prob
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+constexpr int32_t kMaxOutReady = 5;  // V_MTE3, maxOut, sumOut, partial: one id a slot
 
 // Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
 // order of the stages it is read before it is written again.
@@ -81,6 +85,7 @@ constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
+constexpr uint16_t kScoreRingWarm = 4;
 
 template <typename T>
 class SelfAttentionPaEncoderKernel : attndsl::KernelBase {
@@ -111,7 +116,6 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
-            prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
@@ -123,6 +127,7 @@ public:
             rescale_ = View<float>(ub_, kRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
+            prob_ = View<T>(ub_, kProbAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -165,6 +170,9 @@ private:
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
                 cubeSteps_[slot] = {tile, keyStart, slot, itemSlot};
+                if (stepsBegun_ <= kPrefetch) {
+                    AwaitSlot();
+                }
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
@@ -200,14 +208,17 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
         }
+        WarmScores();
         // One turn more than the block has items: it drains the pipeline.
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t item = blockIndex_;
@@ -246,12 +257,14 @@ private:
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
         }
     }
@@ -357,6 +370,12 @@ private:
         }
     }
 
+    // Waits until L2 holds the slot that takes the scores of this step.
+    __aicore__ inline void AwaitSlot()
+    {
+        CrossCoreWaitFlag(kScoreRingWarm);
+    }
+
     // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
     __aicore__ inline void AwaitProbabilities()
     {
@@ -443,8 +462,11 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadBlocks(probL1,
+                    probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        + k1 * tiling_.rowsPerTask + band * kFractal],
+                    CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
+                    tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -489,6 +511,40 @@ private:
     }
 
     // Vector stages
+    // Stores zeros to the slots of scores, so that L2 holds them when the first scores come.
+    __aicore__ inline void WarmScores()
+    {
+        if (tiling_.items > 0) {
+            const int64_t firstRow =
+                MinOf(subBlock_ * CeilDiv(tiling_.warmRows, 2), tiling_.warmRows);
+            const int64_t endRow = MinOf(firstRow + CeilDiv(tiling_.warmRows, 2), tiling_.warmRows);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
+            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+            for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
+                for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
+                    const int64_t chunk = MinOf(kRowsOfZeros, endRow - firstRow - r0);
+                    StoreRows(
+                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
+                        * kTileKeys],
+                        partial, chunk, tiling_.warmKeys, kTileKeys, kTileKeys);
+                }
+                CrossCoreSetFlag<2, PIPE_MTE3>(kScoreRingWarm);
+            }
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            partialSlot_ ^= 1;
+        }
+    }
+
     // Initializes the maxima and sums of the rows.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
@@ -571,11 +627,26 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, chunk);
+            // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                chunk, keys, kTileKeys, kTileKeys);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                    RoundMode::CAST_RINT, kRepeatLanes, chunk,
+                    UnaryRepeatParams(kGroupPitch / 16, 1, 1, kTileKeys / kBlockLanes));
+            }
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            const int64_t columnGroups = CeilDiv(keys, kFractal);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            for (int64_t column = 0;
+                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                 ++column) {
+                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    prob_[column * kGroupPitch],
+                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), chunk * kFractal,
+                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                    kRowsPerStep * kFractal);
+            }
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -606,20 +677,20 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                 chunk * kPaddedValueSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
             MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
                 kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 chunk * kPaddedValueSize);
@@ -674,6 +745,9 @@ private:
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                // Rows leave from partial, where sums arrive: UB has no room for a buffer of their
+                // own. So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by
+                // events of its own.
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
@@ -684,11 +758,11 @@ private:
                         kRowsPerStep);
                     SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                         kRowsPerStep);
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                     WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                     Adds(partial, accumulator_[r0 * kPaddedValueSize], 0.0f,
                         chunk * kPaddedValueSize);
                     WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
@@ -716,10 +790,10 @@ private:
                             partial[row * kPaddedValueSize], runRows, kPaddedValueSize,
                             rowDistance * kPaddedValueSize, kPaddedValueSize);
                     }
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                     SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                     partialSlot_ ^= 1;
                 }
                 SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
@@ -752,9 +826,9 @@ private:
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
                     chunk * kPaddedValueSize);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -803,7 +877,7 @@ private:
 
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
-    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
+    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0;
     uint32_t maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it

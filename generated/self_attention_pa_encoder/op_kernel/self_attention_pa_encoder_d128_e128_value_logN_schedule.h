@@ -17,7 +17,8 @@ constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, p
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto,
+// prob_layout fractals.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -27,6 +28,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -36,6 +39,8 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a blo
 constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
+// rows of a score tile that have room where weighted sums arrive
+constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
@@ -48,6 +53,7 @@ static_assert(kMaxRows > kRowsPerBand, "a task has several bands of rows");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
+static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
@@ -56,7 +62,6 @@ constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -76,20 +81,21 @@ constexpr uint32_t
     kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4;  // running maximum including the tile
+    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2;
 constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
-    kProbAt = kAccumulatorAt + kAccumulatorSlot, kResultAt = kProbAt + kProbSlot,
-    kLanesAt = kResultAt + 2 * kResultSlot, kRowMaxAt = kLanesAt + kLanesSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
-    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
-    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
+    kResultAt = kAccumulatorAt + kAccumulatorSlot, kLanesAt = kResultAt + 2 * kResultSlot,
+    kRowMaxAt = kLanesAt + kLanesSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kPartialAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
     kRescaleAt = kPartialAt + 2 * kPartialSlot, kPartMaxAt = kRescaleAt + kRescaleSlot,
     kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot, kTileStatAt = kPartSumAt + 2 * kPartSumSlot,
-    kNewMaxAt = kTileStatAt + kTileStatSlot, kUbEnd = kNewMaxAt + kNewMaxSlot,
-    kUbBytes = 184 * 1024;
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kProbAt = kNewMaxAt + kNewMaxSlot,
+    kUbEnd = kProbAt + kProbSlot, kUbBytes = 184 * 1024;
 // The top 8 KiB of UB are scratch of Select.
 static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
 // L1

@@ -3,13 +3,13 @@
  * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
+ * Spec: self_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype T of query, key, value, mask, output: float16 or bfloat16
  *   head size headSize from 113 to 128
  *   head size headSizeV from 113 to 128
  *   with value, mask
  *   and one of
- *     maskType = ALIBI
  *     layout(mask) = full, maskType = NORM
  *     layout(mask) = per head, maskType = ALIBI
  * Batch, heads, lengths and strides are run-time values.
@@ -50,14 +50,16 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // which then waits for it; named after the first such flag. Buffers with one lifetime share an
 // event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
 constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score, maskRows: one id a slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot

@@ -3,6 +3,7 @@
  * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
+ * Spec: self_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype int8
  *   dtype T of mask: float16 or bfloat16
@@ -51,14 +52,16 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // which then waits for it; named after the first such flag. Buffers with one lifetime share an
 // event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
 constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore, maskRows: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
@@ -449,7 +452,7 @@ private:
                             auto rightL0 =
                                 View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                            LoadTransposedInt8(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
@@ -509,23 +512,12 @@ private:
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                     * kTileKeys],
                 chunk, keys, kTileKeys, kTileKeys);
-            if (work.heads == 1) {
-                const int64_t queryIndex = work.firstQuery + rowBegin + r0;
-                LoadRows(maskRows,
-                    maskGm_[work.batch * tiling_.maskStrideB
-                        + work.firstHead * tiling_.maskStrideN + queryIndex * tiling_.maskStrideQ
-                        + firstKey],
-                    chunk, keys, tiling_.maskStrideQ, kTileKeys);
-            } else {
-                for (int64_t row = 0; row < chunk; ++row) {
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    LoadRow(maskRows[row * kTileKeys],
-                        maskGm_[work.batch * tiling_.maskStrideB + head * tiling_.maskStrideN
-                            + queryIndex * tiling_.maskStrideQ + firstKey],
-                        keys);
-                }
-            }
+            LoadRows(maskRows,
+                maskGm_[work.batch * tiling_.maskStrideB
+                    + (work.firstQuery + (rowBegin + r0) / work.heads) * tiling_.maskStrideQ
+                    + firstKey],
+                (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1, keys,
+                tiling_.maskStrideQ, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
@@ -542,14 +534,32 @@ private:
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
             // score + mask  (spec line 173)
-            Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            if (work.heads == 1) {
+                Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            } else {
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Cast(maskWide_[row * kTileKeys],
+                        maskRows[((rowBegin + r0 + row) / work.heads - (rowBegin + r0) / work.heads)
+                            * kTileKeys],
+                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                }
+            }
             PipeBarrier<PIPE_V>();
             Mins(maskWide_, maskWide_, 0.0f, span);
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
             // score + mask * -3e+38  (spec line 173)
             PipeBarrier<PIPE_V>();
-            Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            if (work.heads == 1) {
+                Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            } else {
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Cast(maskWide_[row * kTileKeys],
+                        maskRows[((rowBegin + r0 + row) / work.heads - (rowBegin + r0) / work.heads)
+                            * kTileKeys],
+                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                }
+            }
             PipeBarrier<PIPE_V>();
             Maxs(maskWide_, maskWide_, 0.0f, span);
             PipeBarrier<PIPE_V>();

@@ -3,6 +3,7 @@
  * Attention of prompts over their own keys.
  *
  * Contract: ATB SelfAttentionOperation
+ * Spec: self_attention.py; "spec line" in a comment is a line of it.
  * Specialized on
  *   dtype int8
  *   head size headSize from 113 to 128
@@ -47,14 +48,16 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // which then waits for it; named after the first such flag. Buffers with one lifetime share an
 // event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
 constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
 constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
 constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1: one id a slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kWholeScoreReady = 0;  // MTE2_V, wholeScore: one id a slot
 constexpr int32_t kWholePartialReady = 2;  // MTE2_V, wholePartial: one id a slot
@@ -442,7 +445,7 @@ private:
                             auto rightL0 =
                                 View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                            LoadTransposedInt8(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on

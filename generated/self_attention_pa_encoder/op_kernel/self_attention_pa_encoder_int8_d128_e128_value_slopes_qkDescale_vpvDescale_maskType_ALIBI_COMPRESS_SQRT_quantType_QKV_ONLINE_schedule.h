@@ -21,7 +21,7 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 // Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
-// keys of one score tile (needed: a block of int8 probabilities (self_attention.py:560))
+// keys of one score tile (needed: a block of int8 probabilities)
 constexpr int64_t kTileKeys = 128;
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
@@ -42,9 +42,9 @@ static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128,
+    "limits of max_rows; a task is one band of rows");
 static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
-static_assert(kMaxRows <= 128, "a task is one band of rows");
 static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");

@@ -104,6 +104,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t batchRows;  // batch rows
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t warmKeys;  // keys of a slot that scores may go to
+    int64_t warmRows;  // rows of a slot that vector cores store to first
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
@@ -117,7 +119,6 @@ struct SelfAttentionPaEncoderTiling {
     int64_t workspaceBytes;  // bytes of the user workspace
     float maskFactor;  // -3e+38 or 1.0, by kernelType, maskType
     int64_t maskStrideB;  // elements between neighbours of mask along B; 0: all have the same
-    int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
     int64_t maskStrideQ;  // elements between neighbours of mask along Q; 0: all have the same
     int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t slopesStrideN;  // elements between neighbours of slopes along N
@@ -129,6 +130,7 @@ struct SelfAttentionPaEncoderTiling {
     int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
+    int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
     int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     int64_t windowSize;
     int64_t vpvDescaleStrideN;  // elements between neighbours of vpvDescale along N

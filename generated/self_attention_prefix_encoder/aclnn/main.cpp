@@ -108,7 +108,7 @@ int RunCall(aclrtStream stream)
     const int64_t mlaVHeadSize = 0;
     const int64_t cacheType = 0;
     const int64_t windowSize = 0;
-    aclTensor *output = MakeTensor(DataType::kBfloat16, {3, 256});
+    aclTensor *output = MakeTensor(DataType::kBfloat16, {6, 256});
     int status =
         aclnnSelfAttentionPrefixEncoderCustomGetWorkspaceSize(query, key, value, blockTables, mask,
             seqLen, kvSeqLen, slopes, quantType, outDataType, headNum, kvHeadNum, qScale, qkScale,

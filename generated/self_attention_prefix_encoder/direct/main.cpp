@@ -239,8 +239,8 @@ int RunSample(int64_t cores)
     bool good = true;
     {
         const double error = Difference(at.output, DataType::kBfloat16, sample::output);
-        std::printf("output: largest difference %g, allowed 0.0622559\n", error);
-        good = good && error <= 0.0622559;
+        std::printf("output: largest difference %g, allowed 0.0625\n", error);
+        good = good && error <= 0.0625;
     }
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good ? 0 : 1;

@@ -210,15 +210,25 @@ inline void SetStrides(const Problem &problem, SelfAttentionPrefixEncoderTiling 
 }
 
 // Sizes and settings as kernels read them.
-inline void SetScalars(const Problem &problem, SelfAttentionPrefixEncoderTiling &tiling)
+inline void SetScalars(const Problem &problem, const Kernel &kernel,
+    SelfAttentionPrefixEncoderTiling &tiling)
 {
+    using attndsl::MinOf;
     tiling.qkScale = problem.qkScale;
     tiling.headDim = problem.headSize;
     tiling.queryHeads = problem.headNum;
     tiling.blockSize = problem.blockSize;
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
+    tiling.warmKeys = MinOf(kernel.tileKeys, problem.maxBlockNum * problem.blockSize);
     tiling.maskPitch0 = problem.maskRows * 128;
+    if (kernel.rowsPerBand > 0) {
+        tiling.warmRows =
+            tiling.largeTasks < tiling.tasks
+                ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
+                    MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.maxOfSeqLen))
+                : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.maxOfSeqLen);
+    }
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
@@ -264,7 +274,7 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     SelfAttentionPrefixEncoderTiling tiling{};
     PartitionWork(problem, kernel, tiling);
     SetStrides(problem, tiling);
-    SetScalars(problem, tiling);
+    SetScalars(problem, kernel, tiling);
     PlaceWorkspace(kernel, tiling);
     return tiling;
 }

@@ -5,22 +5,15 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Tensors in the contract's order, then results, workspace and tiling data; an absent tensor is a
- * null pointer.
- * The tiling key tells which specialization a call needs; the host picks it in
+ * null pointer. The tiling key tells which specialization a call needs; the host picks it in
  * op_host/self_attention_prefix_encoder_plan.h.
+ *
  * A package has one binary for each dtype column of the definition, whose build tells the dtype:
- * kernels of
- * others stay out of it.
+ * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
 #include "self_attention_prefix_encoder_tiling.h"
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
-#include "self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK.h"
-#include "self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS.h"
-#include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT.h"
-#endif
-#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
+#if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK.h"
 #include "self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS.h"
 #include "self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS.h"
@@ -67,7 +60,7 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
-    }
+    } else
 #endif
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(276497)) {
@@ -99,6 +92,11 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
-    }
+    } else
 #endif
+    {
+        // A key of none of these kernels, as of a host built from other files: results would be
+        // garbage.
+        AscendC::Trap();
+    }
 }

@@ -53,6 +53,8 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t warmKeys;  // keys of a slot that scores may go to
+    int64_t warmRows;  // rows of a slot that vector cores store to first
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
