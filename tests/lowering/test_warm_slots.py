@@ -80,10 +80,10 @@ def test_each_vector_core_stores_its_half_of_each_slot_in_the_order_of_the_steps
                 slot |= {first + row * pitch + col for row in range(rows) for col in range(cols)}
             written[sub].append(slot)
     for number, slot_of_step in enumerate((1, 0)):  # the first step has counted itself
-        first, second = written[0][number], written[1][number]
-        assert not first & second
-        rows = np.arange(37)[:, None] * 128 + np.arange(100) + slot_of_step * 256 * 128
-        assert first | second == set(rows.reshape(-1).tolist())
+        halves = written[0][number], written[1][number]
+        assert not halves[0] & halves[1]
+        places = np.arange(37)[:, None] * 128 + np.arange(100) + slot_of_step * 256 * 128
+        assert halves[0] | halves[1] == set(places.reshape(-1).tolist())
 
 
 @pytest.mark.parametrize(("queries", "rows"), [(4096, 128), (512, 256), (96, 96)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,10 @@ from tests.support.devices import DEVICE
 Change = Callable[[Statement], Statement | None]
 
 
-def warmed(**options: int | str) -> Program:
+def warmed(**options: Any) -> Program:
     """The joint program of a prompt whose score slots vector cores store to first."""
     output = attention(PADDED)
-    schedule = Schedule(**{"tile_k": 128, "max_rows": 256, **options})
+    schedule = replace(Schedule(), tile_k=128, max_rows=256, **options)
     return lower(recognize((output,)), signature(output, positions=Symbol("Q")), schedule, DEVICE)
 
 
@@ -103,8 +104,8 @@ def _moved(loop: Pipelined, place: int) -> Pipelined:
     """The wait as the last stage."""
 
     order = [*(number for number in range(len(loop.stages)) if number != place), place]
-    stages, lags, when = (tuple(each[i] for i in order) for each in (loop.stages, loop.lags, loop.when))
-    return replace(loop, stages=stages, lags=lags, when=when)
+    stages, lags = tuple(loop.stages[i] for i in order), tuple(loop.lags[i] for i in order)
+    return replace(loop, stages=stages, lags=lags, when=tuple(loop.when[i] for i in order))
 
 
 def _with_keys_alone(loop: Pipelined, place: int) -> Pipelined:
