@@ -16,6 +16,7 @@ import attndsl
 from attndsl.lowering.match.schedule_options import (
     MANY_ROWS,
     OF_LATENT_ROWS,
+    OF_LONG_PROMPTS,
     OF_SELECTIONS,
     Legal,
     Schedule,
@@ -162,7 +163,8 @@ def test_the_table_of_schedule_options_is_that_of_the_code() -> None:
     for name, value in asdict(Schedule()).items():
         stated = f'`"{value}"`' if isinstance(value, str) else str(value)
         assert re.split(r"[;:,]", found[name][1])[0] == stated, name
-    for name, value in ({"max_rows": MANY_ROWS} | dict(OF_SELECTIONS) | dict(OF_LATENT_ROWS)).items():
+    others = {"max_rows": MANY_ROWS} | dict(OF_SELECTIONS) | dict(OF_LATENT_ROWS) | dict(OF_LONG_PROMPTS)
+    for name, value in others.items():
         assert str(value) in re.findall(r"\w+", found[name][1].partition(";")[2]), name
 
 

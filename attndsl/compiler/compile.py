@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const
+from attndsl.graph import nodes
 from attndsl.lowering.emit.field_names import NamesTaken, check_field_names
 from attndsl.lowering.errors import (
     DoesNotFit,
@@ -25,7 +26,9 @@ from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
     LONG_ROW,
     MANY_ROWS,
+    NARROW_HEAD,
     OF_LATENT_ROWS,
+    OF_LONG_PROMPTS,
     OF_SELECTIONS,
     TILE_STEP,
     Schedule,
@@ -269,7 +272,20 @@ def resolved(
     if blocks:
         tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
         defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
+    if defaults["max_rows"] == MANY_ROWS and _copies_limit(computation, signature):
+        defaults |= OF_LONG_PROMPTS
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
+
+
+def _copies_limit(computation: Computation, signature: KernelSignature) -> bool:
+    """Whether copies to the cube limit prompts, so that probabilities travel as fractals.
+
+    Not where weights of integers are added up rounded, or blocks of keys are selected.
+    """
+    walked = (node for each in computation.attentions for node in each.values.walk())
+    if computation.selection is not None or any(isinstance(node, nodes.Dequantize) for node in walked):
+        return False
+    return min(signature.padded_head_size, signature.padded_value_size) > NARROW_HEAD
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from attndsl.lowering.errors import DoesNotFit
 from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import ConvertToNz
 from attndsl.tile.program import Program
 
 
@@ -108,17 +107,16 @@ def _fitting(
 
 
 def _meeting_their_sources(program: Program, placed: Mapping[Buffer, int]) -> list[Buffer]:
-    """Targets of conversions to Nz that share a bank of a group with what these read."""
+    """Buffers that are written while another one in the same bank of a group is read."""
     span = program.device.architecture.bank_span
 
     def banks(buffer: Buffer) -> set[int]:
         start = placed[buffer]
         return set(range(start // span, (start + buffer.slots * program.slot_stride(buffer) - 1) // span + 1))
 
-    rounds = [each for each in program.instructions() if isinstance(each, ConvertToNz)]
-    pairs = dict.fromkeys((each.dst.buffer, each.src.buffer) for each in rounds)
-    here = [(target, source) for target, source in pairs if target in placed]
-    return list(dict.fromkeys(target for target, source in here if banks(target) & banks(source)))
+    pairs = (each.read_while_written() for each in program.instructions())
+    here = dict.fromkeys(pair for pair in pairs if pair is not None and pair[0] in placed)
+    return list(dict.fromkeys(target for source, target in here if banks(target) & banks(source)))
 
 
 def _in_turn(

@@ -56,6 +56,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "value_slots": ("auto", 1, 2),
     "item_order": ("auto", "splits", "tasks", "longest"),
     "score_slots": ("auto", "ring", "prefetch"),
+    "first_stores": ("auto", "vector", "cube"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

@@ -18,8 +18,7 @@ from attndsl.lowering.rows.row_segments import RowSegment
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Note, Statement
-
-from .builders import attention, context, dense, lengths, lines, tensor, text
+from tests.support.builders import attention, context, dense, lengths, lines, tensor, text
 
 AXES = ("B", "K", "T", "D")
 DENSE = "batch * keyStrideB + kvHead * keyStrideK"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ from attndsl.api import ops
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
 from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.shrink_schedule import smaller
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load_file
 from attndsl.target import MemorySpace
 from attndsl.tile.instructions import ConvertToNz, LoadBlocks, LoadNz
 from attndsl.tile_interpreter import run as tile
 from tests.support.authored import call_of, with_schedule
+from tests.support.devices import ARCHITECTURE
 
-from .test_dequantized_rows import BF16, decoding
-from .test_int8_attention import PLAIN, SPEC, agrees, arguments
+from .dequantized_calls import BF16, decoding
+from .small_int8 import PLAIN, SPEC, agrees, arguments
 
 SIZES = [
     (1, 700, {"tile_k": 512}),
@@ -106,3 +110,29 @@ def test_sums_of_rounded_probabilities_need_rows(tmp_path: Path) -> None:
     with pytest.raises(IllegalScheduleValue, match=r'prob_layout=.*"rows" where sums of rows are those'):
         prepare(operator.bind(**shifted))
     assert ops.incre_flash_attention(**shifted, backend="tile").shape
+
+
+def test_prompts_take_fractals_where_the_cube_waits_for_copies() -> None:
+    """With 64 channels vector cores limit a prompt; decoding has few rows; a mask may leave no room."""
+    prompts = ops.self_attention.mode_named("PA_ENCODER")
+
+    def layout(size: int, rows: int = 300, **more: Any) -> str:
+        tokens = np.zeros((rows, 2, size), np.float16)
+        call = prompts.bind(
+            query=tokens, key=tokens, value=tokens, seqLen=np.array([rows], np.int32), headNum=2, **more
+        )
+        return prepare(call).compiled.schedule.prob_layout
+
+    assert layout(128) == "fractals"
+    assert layout(64) == "rows"
+    mask = np.zeros((1, 300, 300), np.float16)
+    assert layout(128, mask=mask, maskType="NORM") == "rows"
+    decoding_call = call_of(ops.incre_flash_attention, keys=300, group=4, head_dim=128)
+    assert prepare(decoding_call).compiled.schedule.prob_layout == "rows"
+
+
+def test_what_does_not_fit_travels_as_rows_first() -> None:
+    full = Schedule(max_rows=256, prob_layout="fractals")
+    assert smaller(full, {}, ARCHITECTURE) == replace(full, prob_layout="rows")
+    assert smaller(full, {"prob_layout": "fractals"}, ARCHITECTURE) == replace(full, max_rows=128)
+    assert smaller(full, {"query_slots": 1}, ARCHITECTURE, "L1") == replace(full, max_rows=128)

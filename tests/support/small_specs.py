@@ -91,7 +91,8 @@ def assert_computes(op: Operator, backend: str, *, tolerance: float = 4e-3, **ar
 
 
 _loaded_texts: dict[str, Operator] = {}
-"""Operators of the last texts: what a backend compiled of one, the next backend finds."""
+"""Operators of the last texts: what a backend compiled of one, the next backend finds. A test that changes its
+operator loads it by itself."""
 _MOST_TEXTS = 8
 
 

@@ -37,7 +37,7 @@ from attndsl.lowering.signature.specialization import (
 )
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.specialization_parameters import spelled
-from attndsl.target import Core
+from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.operand_pairs import DTYPES
 from attndsl.tile.pipeline_skew import named_lag
@@ -286,6 +286,8 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             parts = [] if when is None else [*_operands(when)]
             notes += [f"{end} tile of an item" for end in ends if any(part.same(ends[end]) for part in parts)]
             notes += ["items of one tile"] if _is_of_one_tile(stage) else []
+            if stage.warms is not None and loop.prefetch is not None:
+                notes.append(f"first {cxx_text(loop.prefetch)} steps")
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
     if any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."
@@ -349,10 +351,20 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
     for pair, events in sorted(by_pair.items()):
         rows = []
         for name, event in sorted(events.items(), key=lambda entry: entry[1].first_id):
-            meaning = ", ".join(buffer.name for buffer in event.buffers)
-            meaning += ": one id a slot" if event.ids > 1 else ""
+            meaning = _orders(event) + (": one id a slot" if event.ids > 1 else "")
             rows.append(ConstantText("int32_t", spelling.events[name], str(event.first_id), meaning))
         yield pair, tuple(rows)
+
+
+def _orders(event: SetEvent) -> str:
+    """What an event orders: its buffers, and those that the same pipe wrote before."""
+    own = ", ".join(buffer.name for buffer in event.buffers)
+    if not event.also:
+        return own
+    how = "loaded" if event.source in (Pipe.MTE1, Pipe.MTE2) else "written"
+    before = "it" if len(event.buffers) == 1 else "them"
+    also = " and ".join(buffer.name for buffer in event.also)
+    return f"{own} and, {how} before {before} by the same pipe, {also}"
 
 
 def _tensors(program: Program, names: Names, spelling: Spelling) -> Iterator[TensorMember]:

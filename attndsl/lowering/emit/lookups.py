@@ -40,9 +40,8 @@ def terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
 def row_terms(emit: Emitter, node: nodes.Lookup) -> tuple[Term, ...]:
     """Those of a row of keys, the last dimension.
 
-    Rows told apart by batch row, head and query alone have a tiling field for each: an index that the layout
-    lacks, where all batch rows or heads have the same rows, has the stride 0 in the call. So all such layouts
-    are one program.
+    Rows told apart by batch row, head and query alone have a tiling field for each. Where all batch rows have
+    the same rows, and other layouts do not, the stride of a batch row is 0 in the call: both are one program.
 
     Raises:
         As :func:`terms`.

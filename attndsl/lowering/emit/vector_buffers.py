@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, maximum, round_up
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
@@ -91,6 +92,7 @@ def _probabilities(emit: Emitter, tile: Expr) -> Buffer:
     return emit.in_ub("prob", emit.cube_dtype, elements, meaning)
 
 
+@kept
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size

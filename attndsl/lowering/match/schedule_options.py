@@ -21,6 +21,11 @@ LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
 """Defaults where blocks of keys are selected: items are short, and results a good part of them."""
+OF_LONG_PROMPTS: Mapping[str, int | str] = {"prob_layout": "fractals"}
+"""Defaults of tasks of many rows whose heads have more than :data:`NARROW_HEAD` channels: the cube's copies
+limit them. With fewer channels the vector cores do, which fractals cost more instructions."""
+NARROW_HEAD = 64
+"""Channels of a head whose products take the cube no longer than its softmax takes the vector cores."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {
     "tile_k": 128,
     "value_width": 256,
@@ -81,6 +86,9 @@ class Schedule:
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
             for prompts in a continuous pipeline.
+        first_stores: who stores first to the slots of score tiles: "vector": vector cores store zeros before
+            the cube has scores, so that L2 holds the slots; "cube": nobody does; "auto": vector cores for
+            tasks of several bands of rows, where they can.
     """
 
     tile_k: int = 512
@@ -104,6 +112,7 @@ class Schedule:
     item_order: str = "auto"
     score_slots: str = "auto"
     value_source: str = "auto"
+    first_stores: str = "auto"
     prob_layout: str = "rows"
 
     @property
@@ -197,6 +206,7 @@ _LEGAL = {
     "item_order": Legal(words=("auto", "splits", "tasks", "longest")),
     "score_slots": Legal(words=("auto", "ring", "prefetch")),
     "value_source": Legal(words=("auto", "memory", "keys")),
+    "first_stores": Legal(words=("auto", "vector", "cube")),
     "prob_layout": Legal(words=("rows", "fractals")),
 }
 ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
@@ -226,6 +236,8 @@ def describe(
 ) -> str:
     """The schedule as text, one option a line, with who chose it."""
     values, found = asdict(schedule), reasons(schedule, stated, required, chosen)
+    for choice in required:
+        found[choice.name] += f" ({choice.where})"
     width = max(len(field.name) for field in fields(schedule))
     return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
 
@@ -244,5 +256,5 @@ def reasons(
         found[name] = "spec" if told else others.get(name, DEFAULT)
         if name in needed:
             instead = f", not {stated[name]} as in the spec" if stated.get(name, value) != value else ""
-            found[name] = f"needed: {needed[name].why} ({needed[name].where}){instead}"
+            found[name] = f"needed: {needed[name].why}{instead}"
     return found

@@ -1,4 +1,8 @@
-"""Operands of scores that are tensors: a column a key, as rows of columns or segments of them."""
+"""Operands of scores that are tensors: a column a key, as rows of columns or segments of them.
+
+Rows that all heads of a position share are loaded once for each position of a step; the heads get copies of
+them in the unified buffer, as the rows become fp32.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,28 @@ from attndsl.expr import Binary, Const, Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.lookups import Term, element, row_terms, terms
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, SPAN
+from attndsl.lowering.emit.loop_scalars import (
+    BATCH,
+    CHUNK,
+    FIRST_KEY,
+    FIRST_QUERY,
+    HEAD,
+    HEADS,
+    KEYS,
+    R0,
+    ROW_BEGIN,
+    SPAN,
+)
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.operands.key_numbers import KEY, affine
+from attndsl.lowering.operands.key_numbers import KEY, affine, row_lanes
 from attndsl.lowering.operands.key_operand import KeyOperand
-from attndsl.lowering.rows.row_space import RowRun
-from attndsl.tile.buffers import Buffer, item_bytes
+from attndsl.lowering.rows.row_space import ROW, RowRun
+from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, LoadRows, WithScalar
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import For, Let, Statement, seq
+from attndsl.tile.statements import For, If, Let, Statement, seq
 
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
 
@@ -34,10 +49,21 @@ def stored_operand(context: Context, node: nodes.Node) -> KeyOperand:
         place = target.region(run.row * context.tile_keys, run.rows, KEYS, context.tile_keys)
         return LoadRows(dst=place, src=columns, where=node.where)
 
+    spread = context.rows.has_nonzero_stride(context, node.name)
+
     def load(context: Context, target: Buffer) -> list[Statement]:
-        spread = context.rows.has_nonzero_stride(context, node.name)
         return [context.rows.each_run(lambda run: load_run(context, target, run), (target,), spread=spread)]
 
+    def load_positions(context: Context, target: Buffer) -> list[Statement]:
+        first, positions = _step_positions()
+        offset = context.rows.offset(context, node.name, HEAD, FIRST_QUERY + first) + FIRST_KEY
+        pitch = context.stride(node.name, context.rows.run_axis)
+        source = context.gm(node.name, offset, positions, KEYS, pitch)
+        place = target.region(0, positions, KEYS, context.tile_keys)
+        return [LoadRows(dst=place, src=source, where=node.where)]
+
+    if spread and not context.rows.one_position and not context.has_stride(node.name, "N"):
+        return _loaded(context, node, load_positions, node.where, node.name, of_positions=True)
     return _loaded(context, node, load, node.where, node.name)
 
 
@@ -50,8 +76,12 @@ def looked_up_operand(context: Context, node: nodes.Node) -> KeyOperand:
     line = None if any("j" in part.symbols() for part in rest) else affine(last)
     if line is not None and line[0] == 1:
         plain = last.same(KEY) and all(isinstance(each, Symbol) or not _of_row(each) for each in rest)
+        of_positions = plain and not context.rows.one_position and _of_positions(rest)
         rows = _whole_rows if plain else _shifted_rows
-        return _loaded(context, tensor, lambda c, t: [rows(c, node, t)], node.where, source)
+        rows = _rows_of_positions if of_positions else rows
+        return _loaded(
+            context, tensor, lambda c, t: [rows(c, node, t)], node.where, source, of_positions=of_positions
+        )
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(KEY) else None
     if not isinstance(period, Const):
         instead = "let the last index be j, plus what is the same for all keys, as in x.at(n, j - i + S)"
@@ -86,6 +116,22 @@ def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Stateme
     return context.rows.each_run(load_run, (target,), spread=spread)
 
 
+def _rows_of_positions(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
+    """One row for each position of the step, however many heads stand at it."""
+    tensor, found = stored_plain(node.source), row_terms(context, node)
+    first, positions = _step_positions()
+    offset = element(context, found, {"b": BATCH, "i": FIRST_QUERY + first}) + FIRST_KEY
+    source = context.gm(tensor.name, offset, positions, KEYS, _pitch(node, found, "i"))
+    return LoadRows(dst=target.region(0, positions, KEYS, context.tile_keys), src=source, where=node.where)
+
+
+def _step_positions() -> tuple[Expr, Expr]:
+    """The first position of the step, counted from that of the task, and how many the step has."""
+    row = ROW_BEGIN + R0
+    first = row // HEADS
+    return first, (row + CHUNK - 1) // HEADS - first + 1
+
+
 def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
     """Elements from a row to that of the next head or position."""
     found: Expr = Const(0)
@@ -99,6 +145,12 @@ def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
 
 def _of_row(index: Expr) -> bool:
     return bool(index.symbols() & {"n", "i"})
+
+
+def _of_positions(row: tuple[Expr, ...]) -> bool:
+    """Whether a row differs by position, and all heads share it."""
+    symbols = frozenset[str]().union(*(part.symbols() for part in row))
+    return "i" in symbols and "n" not in symbols
 
 
 def _shifted_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
@@ -143,17 +195,28 @@ def _loaded(
     load: Callable[[Context, Buffer], list[Statement]],
     where: SourceLine,
     source: str,
+    *,
+    of_positions: bool = False,
 ) -> KeyOperand:
-    """Rows of a tensor in its own dtype, widened."""
+    """Rows of a tensor in its own dtype, widened; ``of_positions``: one a position of the step is loaded."""
     name, s, dtype = camel(tensor.name), context.schedule, context.parameter(tensor.name).dtype
     meaning = f"{tensor.name} of the rows"
     narrow = context.in_ub(f"{name}Rows", dtype, context.rows_per_step * context.tile_keys, meaning, s.slots)
 
-    def compute(context: Context, target: Buffer) -> list[Statement]:
-        rows, place = whole(narrow, 0, SPAN), whole(target, 0, SPAN)
+    def widen(place: Region, rows: Region) -> Statement:
         if dtype == "float32":
-            return [WithScalar(op="Adds", dst=place, src=rows, scalar=Const(0), where=where)]
-        return [Convert(dst=place, src=rows, mode="CAST_NONE", where=where)]
+            return WithScalar(op="Adds", dst=place, src=rows, scalar=Const(0), where=where)
+        return Convert(dst=place, src=rows, mode="CAST_NONE", where=where)
+
+    def compute(context: Context, target: Buffer) -> list[Statement]:
+        together = widen(whole(target, 0, SPAN), whole(narrow, 0, SPAN))
+        if not of_positions:
+            return [together]
+        row = ROW_BEGIN + R0
+        position = (row + ROW) // HEADS - row // HEADS
+        lanes, source = row_lanes(context, target, ROW), row_lanes(context, narrow, position)
+        each = For(var=ROW, end=CHUNK, body=seq(widen(lanes, source)), disjoint=(target,), runs=True)
+        return [If(condition=HEADS == 1, then=seq(together), otherwise=seq(each))]
 
     return KeyOperand(
         loads=(narrow,), source=source, load=lambda context: load(context, narrow), compute=compute

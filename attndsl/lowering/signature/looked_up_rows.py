@@ -1,7 +1,8 @@
 """The indices by which rows of keys are looked up in a tensor, over all kernels of an operator.
 
 A mask of keys may be stored once, or once a head, a batch row or both: each layout has an index tuple of its
-own. With a stride of 0 for each index that a layout lacks, one program serves all of them.
+own. With a stride of 0 for a batch row where a layout has none, one program serves two of them. Those without
+heads have a program of their own, which loads a row for each position and not for each head of it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from attndsl.spec.contract.contract import Contract
 
 ROW_INDICES = ("b", "n", "i")
 """What may tell one row of keys from another, in the order in which layouts have them."""
-_SHARED = ("b", "n")
-"""Of these, what a layout may leave out where all batch rows, or all heads, have the same rows."""
+_SHARED = ("b",)
+"""Of these, what a layout may leave out where all batch rows have the same rows."""
 
 
 def row_indices(operator: Contract, graph: Graph) -> Mapping[str, tuple[str, ...]]:

@@ -16,5 +16,6 @@ def wait_for(event: SetEvent) -> WaitEvent:
         slot=event.slot,
         reuse=event.reuse,
         buffers=event.buffers,
+        also=event.also,
         where=event.where,
     )

@@ -7,9 +7,9 @@ They are balanced SetEvent/WaitEvent statements with ids; what they leave unorde
   sequence, so they balance whatever loops and branches the statements contain.
 * Reuse (buffer_reuse.py): a lifetime of a buffer group waits until the other pipes have given the slot back.
 
-An event that the race analysis (hazards.py) finds superfluous is dropped; barriers are inserted by the
-same analysis. Ids are dealt out per pipe pair; a buffer with two slots has an id for each. What cross-core
-flags promise is checked at the end (ring_order.py).
+An event that the race analysis (hazards.py) finds superfluous is dropped, and the one that stands in for it
+says so (covered_buffers.py); barriers are inserted by the same analysis. Ids are dealt out per pipe pair; a
+buffer with two slots has an id for each. What cross-core flags promise is checked at the end (ring_order.py).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from attndsl.expr import Symbol
 from attndsl.lowering.errors import TooManyEvents
 from attndsl.passes.events.access_sets import Group, is_of_handed
 from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events
+from attndsl.passes.events.covered_buffers import covered_buffers
 from attndsl.passes.events.event_pairs import wait_for
 from attndsl.passes.events.hazards import find_problems, insert_barriers, superfluous_events
 from attndsl.passes.events.ring_order import find_early_flags
@@ -224,8 +225,14 @@ def _drop_superfluous(tree: Seq, sure: frozenset[For]) -> Seq:
     if not gone:
         return tree
 
+    covered = covered_buffers(tree, gone)
+
     def change(statement: Statement) -> Statement | None:
-        return None if isinstance(statement, SetEvent) and statement.name in gone else statement
+        if not isinstance(statement, SetEvent):
+            return statement
+        if statement.name in gone:
+            return None
+        return replace(statement, also=covered[statement.name]) if statement.name in covered else statement
 
     return as_seq(rewrite(tree, change) or Seq(body=()))
 

@@ -483,6 +483,9 @@ class ConvertToNz(VectorInstruction):
     src: Region
     mode: str = "CAST_NONE"
 
+    def read_while_written(self) -> tuple[Buffer, Buffer]:
+        return self.src.buffer, self.dst.buffer
+
     _PAIRS: ClassVar[dict[tuple[str, str], str]] = {
         ("int8", "float16"): "CAST_NONE",
         ("float32", "float16"): "CAST_RINT",

@@ -347,7 +347,8 @@ class _Member:
         asked = [each for each in picked if self._vain[each.name] < _ASKED]
         for each in sorted(asked, key=lambda one: self._vain[one.name])[:_NAMES]:
             for kernel in (self._known_kernel(rng), {}):
-                own = {WORKLOAD: self._workload(turn, 0), **self._fill(rng, turn), **kernel}
+                data = RAMP if self._place(turn) in RAMPS else PROBE  # which shows each key at an edge
+                own = {WORKLOAD: self._workload(turn, 0), FILL: data, **kernel}
                 pins = {**own, **each.pins(rng), **self._never}
                 if is_contradiction(self.space, pins):
                     continue
