@@ -13,13 +13,16 @@ from typing import Any
 from attndsl.base.package_files import specs_dir
 from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
+from attndsl.lowering.keys.compositions import COMPOSITIONS, WRITTEN, Kind
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
+from attndsl.lowering.match.option_couplings import COUPLINGS
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.preconditions import IO_DTYPES, RULES
-from attndsl.lowering.results.row_operations import FORMS
+from attndsl.lowering.results.elementwise_results import FORMS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
+from attndsl.target import DEFAULT_DEVICE, device
 from attndsl.tile import instructions as instruction_set
 from attndsl.tile.instructions import Instruction
 
@@ -73,6 +76,19 @@ def sources() -> Iterator[str]:
     )
 
 
+def compositions() -> Iterator[str]:
+    """The sources of rows that adapt others, and which."""
+
+    def names(kinds: Iterable[Kind]) -> str:
+        return ", ".join(f"`{WRITTEN[kind]}`" for kind in kinds)
+
+    told = (
+        (names([kind]), "every source" if len(each.over) == len(WRITTEN) else names(each.over))
+        for kind, each in COMPOSITIONS.items()
+    )
+    yield from _table(("written", "of the rows of"), told)
+
+
 def operations() -> Iterator[str]:
     """The elementwise operations of scores and of results."""
     yield f"Of scores and of results: {', '.join(f'`{name}`' for name in OPERATIONS)}."
@@ -121,6 +137,16 @@ def instructions() -> Iterator[str]:
     yield from _table(("AscendC", "class", "file of `tile/instructions`", "pipe"), rows)
 
 
+def couplings() -> Iterator[str]:
+    """The schedule options that others bound."""
+    architecture = device(DEFAULT_DEVICE).architecture
+    told = (
+        (f"`{each.option}`", each.rule_of("`{}`", architecture), "refused" if each.asserted else "kept")
+        for each in COUPLINGS
+    )
+    yield from _table(("option", "left open, it is lowered to", "stated otherwise, it is"), told)
+
+
 def _summary(text: str) -> str:
     """The first sentence of a file's docstring."""
     return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
@@ -128,5 +154,8 @@ def _summary(text: str) -> str:
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
-    for each in (axes, masks, sources, operations, dtypes, rules, starting_kinds, gallery, instructions)
+    for each in (
+        *(axes, masks, sources, compositions, operations, dtypes, rules),
+        *(starting_kinds, gallery, instructions, couplings),
+    )
 }

@@ -15,7 +15,17 @@ from attndsl.spec.operator.operator import Operator
 EVERY = [each for name in shipped_names() for each in (load(name), *load(name).modes)]
 
 
-@pytest.mark.parametrize("operator", EVERY, ids=lambda each: each.name)
+LARGEST = {"self_attention", "self_attention_pa_encoder"}
+"""Seven of ten kernels; `self_attention_prefix_encoder` of the same spec is checked in the fast suite."""
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        pytest.param(each, id=each.name, marks=pytest.mark.long if each.name in LARGEST else ())
+        for each in EVERY
+    ],
+)
 def test_generated_is_in_step(operator: Operator) -> None:
     project = plan_project(operator, KernelRequest())
     files, folder = project.files(), generated_dir() / project.folder

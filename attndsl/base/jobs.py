@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 from attndsl.base.errors import UserError
@@ -79,21 +80,53 @@ def fork_map(
         As ``function``.
     """
     count = min(worker_count() if workers is None else workers, len(items))
-    turn, ended = 0, dict[int, Result | Failed]()
+    made = _in_turn(lambda number: function(items[number]), range(len(items)), count)
+    return (result for _, result in made)
 
-    def result(number: int) -> Result:
-        found = ended.pop(number, Failed())
-        return function(items[number]) if isinstance(found, Failed) else found
+
+def fork_map_while_made(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int | None = None
+) -> Iterator[tuple[Item, Result]]:
+    """As :func:`fork_map`, each item with its result, for items that are made while others run: they travel,
+    too, and must be such as can be pickled.
+
+    Raises:
+        As ``function``; as ``items``, at the turn of the item that was to be made.
+    """
+    return _in_turn(function, items, worker_count() if workers is None else workers)
+
+
+def _in_turn(
+    function: Callable[[Item], Result], items: Iterable[Item], count: int
+) -> Iterator[tuple[Item, Result]]:
+    """Each item with its result, in the order of the items, by ``count`` processes where these can be
+    forked."""
+    waiting, taken = iter(items), list[Item]()
+    turn, ended = 0, dict[int, Result | Failed]()
+    unmade = list[Exception]()
+
+    def numbered() -> Iterator[tuple[int, Item]]:
+        try:
+            for item in waiting:
+                taken.append(item)
+                yield len(taken) - 1, item
+        except Exception as error:
+            unmade.append(error)
 
     if can_fork(count):
-        running = forked(lambda number: function(items[number]), range(len(items)), count)
+        running = forked(lambda each: function(each[1]), numbered(), count)
         with contextlib.closing(running), contextlib.suppress(WorkersLost):
-            for number, found in running:
+            for (number, _), found in running:
                 ended[number] = found
                 while turn in ended:
-                    yield result(turn)
+                    item, known = taken[turn], ended.pop(turn)
+                    yield item, function(item) if isinstance(known, Failed) else known
                     turn += 1
-    yield from map(result, range(turn, len(items)))
+    for number, item in enumerate(chain(taken[turn:], waiting), turn):
+        known = ended.pop(number, Failed())
+        yield item, function(item) if isinstance(known, Failed) else known
+    if unmade:
+        raise unmade[0]
 
 
 def can_fork(workers: int) -> bool:

@@ -30,6 +30,7 @@ from attndsl.tile_interpreter.run_facts import counted_runs
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, features_of, work_of
+from attndsl.verify.cases.situations import situations
 from attndsl.verify.cases.stored_cases import stored_effects
 from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import (
@@ -45,6 +46,7 @@ from attndsl.verify.judge.compare import (
 )
 from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.judge.integral import compare_indices, compare_quantized
+from attndsl.verify.judge.open_ranges import range_advice
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import PROBE, SATURATED
 
@@ -93,6 +95,7 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         padded_head_size=call.operator.device.architecture.whole_fractals(extents.get("D", 1)),
         data=case.data,
         work=work_of(case.space, call),
+        situations={each.name: each.holds(call) for each in situations(case.space)},
         results=results,
         parameters={name: _plain(value) for name, value in call.params.items()},
         stated=tuple(
@@ -218,6 +221,8 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
         found.append(_compared(call, actual, want, base, wanted))
         several = len(wanted.golden.results) > 1
         problems += [f"{want.name}: {text}" if several else text for text in found[-1].problems]
+    if found and problems and backend == "reference" and (advice := range_advice(call)):
+        problems.append(advice)
     return BackendResult(
         backend=backend,
         status=MISS if problems else PASS,

@@ -184,7 +184,9 @@ def write(operator: Operator, found: Verification, cases: Iterable[Case], folder
             "counts": found.counts(backend),
             "features": found.features(backend),
             "effective": found.features_effective(backend),
-            "distribution": {k: v for k, v in found.distribution().items() if "features" not in k},
+            "distribution": {
+                k: v for k, v in found.distribution().items() if "features" not in k and k != "situations"
+            },
         }
     data = {
         "operator": operator.name,

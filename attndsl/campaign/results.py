@@ -6,9 +6,9 @@ import json
 import math
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from attndsl.base.feature_states import FEATURES_TOLD, IMMATERIAL, INEFFECTIVE
 from attndsl.tile_interpreter.run_facts import RunFacts
@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # imported where a table is printed: records only count
     from rich.table import Table
 
 _HEAD_SIZE = "padded_head_size"
+_ROOM_TO_TELL, _INDENT, _UNBOUNDED = 48, 6, 10_000
+"""Columns of a terminal that features and parameters of a case need to stand in its line; those that lines
+below it begin with; and more than any table has."""
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
 
 
@@ -56,7 +59,7 @@ class Row:
     runs the case again, beyond seed and number; ``parameters``: the values of the parameters, ``stated``:
     those that do not have their default; ``declared``: those of ``features`` that the declaration
     names; ``effective``: those of them that matter, without which the results that are compared would be
-    others.
+    others; ``situations``: those that cases are asked for, and whether this one is in each.
     """
 
     operator: str
@@ -78,6 +81,7 @@ class Row:
     options: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
+    situations: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -223,6 +227,8 @@ class Verification:
             "beyond the ring": sum(each.reused for each in facts),
             "several tasks a core": sum(each.items > 1 for each in facts),
             "split keys": sum(each.splits > 1 for each in facts),
+            "several key tiles": sum(work.tiles > 1 for work in works),
+            "several key tiles in each segment": sum(work.least_tiles > 1 for work in works),
             "keys never split": sum(not work.splits for work in works),
             "key tiles of an item": _histogram([each.tiles for each in facts]),
             "items of a core": _histogram([each.items for each in facts]),
@@ -230,7 +236,13 @@ class Verification:
             "mode": dict(sorted(Counter(row.mode for row in self.rows).items())),
             "features": self.features_covered(),
             "effective features": self.features_effective(),
+            "situations": self.situations(),
         }
+
+    def situations(self) -> dict[str, int]:
+        """In how many cases each situation is, 0 of those that none is in."""
+        been = self._counted(lambda row: (name for name, holds in row.situations.items() if holds))
+        return {name: been[name] for name in sorted(self._counted(lambda row: row.situations))}
 
     def features_covered(self) -> dict[str, int]:
         """In how many cases each feature occurs."""
@@ -282,7 +294,7 @@ class Verification:
         console = console or Console(highlight=False)
         if not console.is_terminal:  # a file or a pipe: nothing to wrap for
             console = Console(file=console.file, width=max(console.width, 170), highlight=False)
-        console.print(self._table())
+        self._print_table(console)
         for row in self.misses:
             for result in row.results:
                 if result.status == MISS:
@@ -303,28 +315,46 @@ class Verification:
                 if result.backend == backend:
                     yield row, result
 
-    def _table(self) -> Table:
+    def _print_table(self, console: Console) -> None:
+        """A line a case; what has no room there stands in lines below it: features and parameters, and where
+        that is not enough its shape and layout."""
+        from rich.padding import Padding
+        from rich.segment import Segment, Segments
+        from rich.text import Text
+
+        unbounded = console.options.update(max_width=_UNBOUNDED)
+        below: tuple[str, ...] = ("features", "parameters")
+        table = self._table(below)
+        room = console.width - console.measure(table, options=unbounded).maximum
+        if room >= _ROOM_TO_TELL or not self.rows:
+            console.print(self._table(()))
+            return
+        if room < 0:
+            below = ("shape", "layout", *below)
+            table = self._table(below)
+        *lines, end = [Segments([*line, Segment.line()]) for line in console.render_lines(table, pad=False)]
+        first = len(lines) - len(self.rows)
+        console.print(*lines[:first], sep="", end="")
+        for line, row in zip(lines[first:], self.rows, strict=True):
+            console.print(line, end="")
+            if told := "; ".join(text for name in below if (text := _TOLD[name](row))):
+                console.print(Padding(Text(told), (0, 0, 0, _INDENT)))
+        console.print(end, end="")
+
+    def _table(self, below: Collection[str]) -> Table:
+        """The table without the columns ``below``."""
         from rich.markup import escape
         from rich.table import Table
 
         table = Table(title=f"{self.operator}, seed {self.seed}", title_justify="left", pad_edge=False)
-        for name in ("case", "shape", "layout", "features", "parameters", "dtype", "data"):
-            wraps = name in ("features", "parameters")
-            table.add_column(name, no_wrap=not wraps, justify="right" if name == "case" else "left")
+        names = [name for name in _TOLD if name not in below]
+        for name in names:
+            justify: Literal["left", "right"] = "right" if name == "case" else "left"
+            table.add_column(name, no_wrap=name not in ("features", "parameters"), justify=justify)
         for backend in self.backends:
             table.add_column(f"{backend}\nerror  MARE/MERE/RMSE", no_wrap=True)
         for row in self.rows:
-            cells = [_cell(result) for result in row.results]
-            table.add_row(
-                str(row.case),
-                row.shape,
-                row.layout,
-                escape(", ".join(row.tensors)),
-                escape(" ".join(f"{name}={_short(row.parameters[name])}" for name in row.stated)),
-                row.dtype,
-                row.data,
-                *cells,
-            )
+            table.add_row(*(escape(_TOLD[name](row)) for name in names), *map(_cell, row.results))
         return table
 
     def _summary(self) -> Iterable[str]:
@@ -376,10 +406,16 @@ class Verification:
         """How long, plentiful or scarce the cases' work is."""
         cases = self.distribution()
         shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
+        tiles = ("several key tiles", "several key tiles in each segment")
         yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        yield "    with " + ", ".join(f"{name}: {cases[name]}" for name in tiles)
         for name in ("key tiles of an item", "items of a core"):
             yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
         yield from self._effects()
+        if found := self.situations():
+            yield f"situations that some case is in: {sum(map(bool, found.values()))} of {len(found)}"
+        if never := [name for name, count in found.items() if not count]:
+            yield f"situations that no case is in: {'; '.join(never)}"
 
     def _effects(self) -> Iterator[str]:
         """The features that do not matter in all cases that have them."""
@@ -393,6 +429,18 @@ class Verification:
             if names := [name for name in never if (name in self.immaterial) == is_told]:
                 verb = "that " if is_told else ""
                 yield f"features {verb}{FEATURES_TOLD[state]}: {', '.join(names)}"
+
+
+_TOLD: dict[str, Callable[[Row], str]] = {
+    "case": lambda row: str(row.case),
+    "shape": lambda row: row.shape,
+    "layout": lambda row: row.layout,
+    "features": lambda row: ", ".join(row.tensors),
+    "parameters": lambda row: " ".join(f"{name}={_short(row.parameters[name])}" for name in row.stated),
+    "dtype": lambda row: row.dtype,
+    "data": lambda row: row.data,
+}
+"""What a table tells of each case, by column."""
 
 
 def _short(value: Any) -> str:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const
+from attndsl.graph import nodes
 from attndsl.lowering.emit.field_names import NamesTaken, check_field_names
 from attndsl.lowering.errors import (
     DoesNotFit,
@@ -17,28 +18,29 @@ from attndsl.lowering.errors import (
     StoredScheduleRefused,
     TooManyEvents,
 )
-from attndsl.lowering.lower import first_draft, lower, with_hoisted_loads
+from attndsl.lowering.lower import first_draft, lower
 from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
 from attndsl.lowering.match.required_options import RequiredOption, required_options
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
     LONG_ROW,
     MANY_ROWS,
+    NARROW_HEAD,
     OF_LATENT_ROWS,
+    OF_LONG_PROMPTS,
     OF_SELECTIONS,
     TILE_STEP,
     Schedule,
     describe,
     reasons,
-    resolve,
-    smaller,
-    with_fewer_events,
 )
+from attndsl.lowering.match.shrink_schedule import smaller, with_fewer_events
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
 from attndsl.passes.plan_memory import check_room
-from attndsl.passes.twin_programs import Finish, all_passes
+from attndsl.passes.twin_programs import Finish, Finished, TwinPasses, all_passes
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import Architecture, Device
@@ -65,12 +67,13 @@ class Compiled:
 
     Equal to itself alone, so that what is made of it can be kept by it.
 
-    ``required``: the choices of the schedule that the computation made. ``chosen``: those that were stored,
-    or that a search tries.
+    ``begun``: the schedule that was tried first. ``required``: the choices of the schedule that the
+    computation made. ``chosen``: those that were stored, or that a search tries.
     """
 
     operator: Operator
     specialization: Specialization
+    begun: Schedule
     schedule: Schedule
     joint: Program
     program: Program
@@ -97,6 +100,7 @@ def compile_operator(
     specialization: Specialization,
     chosen: Chosen | None = None,
     finish: Finish = all_passes,
+    like: Compiled | None = None,
 ) -> Compiled:
     """Lower, schedule and synchronize one specialization of an operator.
 
@@ -108,13 +112,15 @@ def compile_operator(
         chosen: schedule options that hold beside the author's.
         finish: runs the passes; a :class:`TwinPasses` that is given for a specialization and then for its
             twin runs them once.
+        like: a kernel that may be the twin. Where it is, as the drafts with its schedule tell, its search for
+            a schedule is not repeated.
 
     Raises:
         ScheduleError: a choice is illegal, does not fit, or the graph has no lowering.
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
     try:
-        return _compile(operator, specialization, chosen, finish)
+        return _compile(operator, specialization, chosen, finish, like)
     except NotLowered:
         raise
     except ScheduleError as error:
@@ -124,40 +130,80 @@ def compile_operator(
 
 
 def _compile(
-    operator: Operator, specialization: Specialization, chosen: Chosen | None, finish: Finish
+    operator: Operator,
+    specialization: Specialization,
+    chosen: Chosen | None,
+    finish: Finish,
+    like: Compiled | None,
 ) -> Compiled:
     computation, signature = recognized(operator, specialization)
     required = required_options(computation)
     options = {} if chosen is None else chosen.options
     check_chosen(options, operator, computation, required)
     stated = {**options, **_stated(operator, required)}
-    schedule = resolved(operator, computation, signature, specialization, stated)
-    while True:
+    begun = schedule = resolved(operator, computation, signature, specialization, stated)
+    found: Finished | None = None
+    if like is not None and (like.begun, like.required, like.chosen) == (begun, required, chosen):
+        found = _as_twin(like, computation, signature, finish)
+        schedule = like.schedule if found else begun
+    while found is None:
         try:
-            draft = check_field_names(first_draft(computation, signature, schedule, operator.device))
-            check_room(draft)
-            joint, program = finish(check_field_names(with_hoisted_loads(draft)))
-            check_field_names(program)
+            found = finish(_draft_with_room(computation, signature, schedule, operator.device))
+            check_field_names(found[1])
         except NamesTaken as clash:
-            signature = _with_other_names(signature, clash)
-            continue
+            found, signature = None, _with_other_names(signature, clash)
         except (DoesNotFit, TooManyEvents) as reason:
             smaller_one = _smaller(reason, schedule, stated, operator.device.architecture)
             if smaller_one is None:
                 raise
             schedule = smaller_one
-            continue
         except IllegalScheduleValue as error:
             raise error.at(operator.schedule_lines.get(error.name, UNKNOWN_LINE)) from None
-        return Compiled(
-            operator=operator,
-            specialization=specialization,
-            schedule=schedule,
-            required=required,
-            chosen=chosen,
-            joint=joint,
-            program=program,
-        )
+    joint, program = found
+    return Compiled(
+        operator=operator,
+        specialization=specialization,
+        begun=begun,
+        schedule=schedule,
+        required=required,
+        chosen=chosen,
+        joint=joint,
+        program=program,
+    )
+
+
+def _draft_with_room(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> Program:
+    """The first draft of a lowering, whose buffers have room.
+
+    Raises:
+        DoesNotFit: they have none.
+        As :func:`attndsl.lowering.lower.first_draft`.
+    """
+    draft = check_field_names(first_draft(computation, signature, schedule, device))
+    check_room(draft)
+    return draft
+
+
+def _as_twin(
+    like: Compiled, computation: Computation, signature: KernelSignature, finish: Finish
+) -> Finished | None:
+    """What passes make of a kernel that is the twin of another; None where it is not.
+
+    Twins have buffers of the same sizes, so that the search for their schedules takes the same way; where
+    drafts with the last schedule are equal but for dtypes, that way is not gone again.
+    """
+    if not isinstance(finish, TwinPasses) or not finish.made(like.program):
+        return None
+    try:
+        draft = _draft_with_room(computation, signature, like.schedule, like.operator.device)
+        found = finish.twin_of(like.program, draft)
+        if found is not None:
+            check_field_names(found[1])
+        return found
+    except (ScheduleError, NamesTaken):
+        return None
 
 
 def lowered(
@@ -226,7 +272,20 @@ def resolved(
     if blocks:
         tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
         defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
+    if defaults["max_rows"] == MANY_ROWS and _copies_limit(computation, signature):
+        defaults |= OF_LONG_PROMPTS
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
+
+
+def _copies_limit(computation: Computation, signature: KernelSignature) -> bool:
+    """Whether copies to the cube limit prompts, so that probabilities travel as fractals.
+
+    Not where weights of integers are added up rounded, or blocks of keys are selected.
+    """
+    walked = (node for each in computation.attentions for node in each.values.walk())
+    if computation.selection is not None or any(isinstance(node, nodes.Dequantize) for node in walked):
+        return False
+    return min(signature.padded_head_size, signature.padded_value_size) > NARROW_HEAD
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

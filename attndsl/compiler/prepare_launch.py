@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.stored_programs import compiled_or_stored
 from attndsl.compiler.stored_schedules import report_stale
+from attndsl.expr.argument_facts import DTYPE, asks
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.signature.specialization import Specialization, specialized_on
 from attndsl.passes.twin_programs import TwinPasses
@@ -23,6 +24,7 @@ from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.split import whole_rank
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.buffers import NUMPY_DTYPES, GlobalTensor
+from attndsl.tile.operand_pairs import TWIN
 
 Array = npt.NDArray[Any]
 
@@ -115,9 +117,22 @@ def compiled_for(operator: Contract, specialization: Specialization) -> Compiled
     with kernels.lock:
         if specialization not in kernels.compiled:
             report_stale(operator, specialization)
-            made = compiled_or_stored(operator, specialization, kernels.passes)
+            like = next(reversed(kernels.compiled.values()), None)
+            if like is not None and not _may_be_twins(like.specialization, specialization):
+                like = None
+            made = compiled_or_stored(operator, specialization, kernels.passes, like)
             kernels.compiled[specialization] = made
         return kernels.compiled[specialization]
+
+
+def _may_be_twins(first: Specialization, second: Specialization) -> bool:
+    """Whether two specializations may differ in float16 and bfloat16 alone."""
+    return second.dtype in (first.dtype, TWIN.get(first.dtype)) and _but_dtypes(first) == _but_dtypes(second)
+
+
+def _but_dtypes(special: Specialization) -> Specialization:
+    settings = tuple(each for each in special.settings if asks(each[0])[0] != DTYPE)
+    return replace(special, dtype="", settings=settings)
 
 
 def keep_compiled(compiled: Compiled) -> Compiled:

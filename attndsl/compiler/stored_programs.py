@@ -30,15 +30,22 @@ _UNCONCERNED = USERS_OF_KERNELS | {"codegen", "execute", "reference", "tile_inte
 """Packages that decide nothing about a tile program."""
 
 
-def compiled_or_stored(operator: Operator, special: Specialization, finish: Finish = all_passes) -> Compiled:
+def compiled_or_stored(
+    operator: Operator,
+    special: Specialization,
+    finish: Finish = all_passes,
+    like: Compiled | None = None,
+) -> Compiled:
     """The compiled specialization, from the disk where it is there.
+
+    ``finish``, ``like``: as of :func:`attndsl.compiler.compile.compile_operator`.
 
     Raises:
         As :func:`attndsl.compiler.compile.compile_operator`; failures are not stored.
     """
     return stored_or_made(
         entry_name(operator, special),
-        lambda: compile_operator(operator, special, chosen_schedule(operator, special), finish),
+        lambda: compile_operator(operator, special, chosen_schedule(operator, special), finish, like),
         lambda folder: read_program(folder, operator),
         write_program,
     )

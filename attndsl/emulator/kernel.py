@@ -13,7 +13,7 @@ from pathlib import Path
 from attndsl.base.disk_cache import make_entry
 from attndsl.base.provenance import note
 from attndsl.emulator.calling_lines import tell_lines
-from attndsl.emulator.errors import KernelCrashed, KernelTimeout, LaunchError
+from attndsl.emulator.errors import CompileFailed, KernelCrashed, KernelTimeout, LaunchError
 from attndsl.emulator.global_memory import Argument, GlobalMemory, folder_for
 from attndsl.emulator.halves import Half, compile_half, halves_of
 from attndsl.emulator.knobs import Knobs
@@ -22,13 +22,14 @@ from attndsl.emulator.process import run_process
 from attndsl.emulator.program_sources import read_unit
 from attndsl.emulator.report import Report, report_of
 from attndsl.emulator.toolchain import (
-    LINK_FLAGS,
     PRELUDE,
     Compiler,
     Runtime,
     digest,
     kernel_flags,
+    link_flags,
     preparation,
+    program_flags,
     require_compiler,
     run_compiler,
     runtime,
@@ -40,6 +41,8 @@ from attndsl.target import device as device_named
 from attndsl.target.costs import cost_lines
 
 _MEMORY_LIMIT = 12 << 30
+_UNRESOLVED = ("undefined reference", "undefined symbol")
+"""What linkers say of a name that is used and defined nowhere."""
 MOST_STATEMENTS = 1 << 16
 """Statements that a run can tell apart, `kMostStatements` of `attnemu/harness.h`."""
 PATIENCE = 10.0
@@ -127,7 +130,7 @@ def _compile(
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
 ) -> None:
-    flags = [*kernel_flags(compiler), *(headers.flags if headers else made.include_flags)]
+    flags = [*(headers.flags if headers else made.include_flags)]
     flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
     flags += [f"-D{define}" for define in defines]
     halves = _halves(text, path, include_dirs, defines, headers)
@@ -144,16 +147,31 @@ def _compile(
     what = path.name if path else "the kernel"
     jobs: list[tuple[list[str | Path], str]] = [([*flags, "-I", ".", "main.cpp"], what)]
     jobs += [([*flags, extra], extra.name) for extra in extras]
-    parts = []
+
+    def link(parts: Sequence[str]) -> None:
+        whole: list[str | Path] = [*parts, *made.objects, *link_flags(compiler), "-o", "kernel"]
+        run_compiler(compiler, whole, what, cwd=folder)
+
+    def compile_whole(optimization: Sequence[str]) -> None:
+        chosen = [flag for half in halves for flag in half.defines]
+        parts = [f"part{number}.o" for number in range(len(jobs))]
+        for part, (arguments, name) in zip(parts, jobs, strict=True):
+            command: list[str | Path] = [*optimization, *arguments, *chosen, "-c", "-o", part]
+            run_compiler(compiler, command, name, cwd=folder)
+        link(parts)
+
     if len(halves) == 2 or headers is not None:
+        optimized = [([*program_flags(compiler), *arguments], name) for arguments, name in jobs]
         for half in halves:
-            compile_half(compiler, half, jobs, what, folder)
-    else:
-        for number, (arguments, name) in enumerate(jobs):
-            parts.append(f"part{number}.o")
-            chosen = [flag for half in halves for flag in half.defines]
-            run_compiler(compiler, [*arguments, *chosen, "-c", "-o", parts[-1]], name, cwd=folder)
-    run_compiler(compiler, [*parts, *made.objects, *LINK_FLAGS, "-o", "kernel"], what, cwd=folder)
+            compile_half(compiler, half, optimized, what, folder)
+        link([])
+        return
+    try:
+        compile_whole(kernel_flags(compiler))
+    except CompileFailed as failure:
+        if not any(words in failure.log for words in _UNRESOLVED):
+            raise
+        compile_whole(program_flags(compiler))  # names that an optimizer takes away, as the official one does
 
 
 def build(

@@ -32,11 +32,11 @@ from attndsl.emulator.program_sources import (
 )
 from attndsl.emulator.report import Finding
 from attndsl.emulator.toolchain import (
-    LINK_FLAGS,
     Compiler,
     digest,
-    kernel_flags,
+    link_flags,
     preparation,
+    program_flags,
     require_compiler,
     run_compiler,
     runtime,
@@ -239,7 +239,7 @@ def build_program(
         def compile_into(work: Path) -> None:
             for header in launchers.iterdir():
                 shutil.copy(header, work)
-            shared = [*kernel_flags(compiler), "-I", str(work)]
+            shared = [*program_flags(compiler), "-I", str(work)]
             given = [part for folder in folders for part in ("-I", str(folder))]
             given += [f"-D{define}" for define in defines]
             jobs: list[Job] = []
@@ -254,7 +254,7 @@ def build_program(
             split = len(halves) == 2 or headers is not None
             for half in halves if split else ():
                 compile_half(compiler, half, for_halves, files[0].name, work)
-            _compile_host(compiler, halves, split, own, [*made.host_objects, *LINK_FLAGS], work)
+            _compile_host(compiler, halves, split, own, [*made.host_objects, *link_flags(compiler)], work)
 
         target = make_entry(f"program-{key}", compile_into)
     return Program(files[0], target / "program", headers)

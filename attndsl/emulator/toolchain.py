@@ -37,11 +37,15 @@ PRELUDE = "attnemu_prelude.h"
 _COMMON = ("-std=c++17", "-ffp-contract=off", "-march=native", "-w")
 RUNTIME_FLAGS = (*_COMMON, "-O2", "-fno-math-errno")
 # kernels spend their time in the runtime: compiling fast matters more than what is compiled
-KERNEL_FLAGS = (*_COMMON, "-Og")
+KERNEL_FLAGS = (*_COMMON, "-O0")
+# programs have work of their own on the host
+PROGRAM_FLAGS = (*_COMMON, "-Og")
 # indices beyond a kernel's own arrays call back, see src/array_index.cpp; clang++ would trap
 _GNU_KERNEL_FLAGS = ("-fsanitize=bounds",)
 # halves of a kernel are libraries that call back into the executable
-LINK_FLAGS = ("-rdynamic", "-ldl")
+_LINK_FLAGS = ("-rdynamic", "-ldl")
+_GOLD = "-fuse-ld=gold"
+"""A linker that takes a quarter of the default one's time, which is a tenth of a kernel's compilation."""
 COMPILE_SECONDS = 300
 """A compiler that takes longer (endless templates) is stopped."""
 COMPILE_BYTES = 8 << 30
@@ -221,8 +225,31 @@ def _refused_option(compiler: Compiler, log: str) -> str:
 
 
 def kernel_flags(compiler: Compiler) -> tuple[str, ...]:
-    """The flags that kernels and programs are compiled with."""
+    """The flags that kernels by themselves are compiled with, unless they need an optimizer."""
     return (*KERNEL_FLAGS, *_GNU_KERNEL_FLAGS) if compiler.is_gnu else KERNEL_FLAGS
+
+
+def program_flags(compiler: Compiler) -> tuple[str, ...]:
+    """The flags that programs and halves of kernels are compiled with."""
+    return (*PROGRAM_FLAGS, *_GNU_KERNEL_FLAGS) if compiler.is_gnu else PROGRAM_FLAGS
+
+
+def link_flags(compiler: Compiler) -> tuple[str, ...]:
+    """The flags that executables of kernels and programs are linked with."""
+    stated = any(word.startswith("-fuse-ld") for word in compiler.command)
+    return (*_LINK_FLAGS, _GOLD) if not stated and _links_with_gold(compiler) else _LINK_FLAGS
+
+
+@functools.lru_cache(maxsize=8)
+def _links_with_gold(compiler: Compiler) -> bool:
+    if not compiler.is_gnu:
+        return False
+    try:
+        asked = [*compiler.command, _GOLD, "-Wl,--version"]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and done.stdout.startswith("GNU gold")
 
 
 @dataclass(frozen=True)
@@ -281,26 +308,39 @@ def _in_parallel(work: Sequence[Callable[[], None]]) -> None:
             job.result()
 
 
-def _compile_for_kernels(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
-    """The headers of kernels, and the objects that each kernel is linked with."""
-    # a header of its own name: only as a translation unit's first include can it be precompiled
-    prelude, shared = into / "prelude" / PRELUDE, into / "attnemu_shared.h"
+def _write_prelude(into: Path) -> Path:
+    """The header of kernels, of a name of its own: only a unit's first include can be precompiled."""
+    prelude = into / "prelude" / PRELUDE
     prelude.parent.mkdir()
     prelude.write_text('#pragma once\n#include "kernel_operator.h"\n')
+    return prelude
+
+
+def _precompile(compiler: Compiler, header: Path, flags: Sequence[str], what: str) -> None:
+    made = f"{header}.gch"
+    _compile(compiler, (*flags, "-I", INCLUDE, "-x", "c++-header", header, "-o", made), what)
+
+
+def _compile_for_kernels(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
+    """The headers of kernels, and the objects that each kernel is linked with."""
+    prelude, shared = _write_prelude(into), into / "attnemu_shared.h"
     if not compiler.is_gnu:
         _compile_units(compiler, sources, into, None)
         return
     shared.write_text(_SHARED_HEADERS)
     headers = ((prelude, kernel_flags(compiler), "kernel_operator.h"), (shared, RUNTIME_FLAGS, "headers"))
-
-    def precompile(header: Path, flags: Sequence[str], what: str) -> None:
-        made = f"{header}.gch"
-        _compile(compiler, (*flags, "-I", INCLUDE, "-x", "c++-header", header, "-o", made), what)
-
-    _in_parallel([partial(precompile, *each) for each in headers])
+    _in_parallel([partial(_precompile, compiler, *each) for each in headers])
     _compile_units(compiler, sources, into, shared)
     for file in (shared, Path(f"{shared}.gch")):
         file.unlink()
+
+
+def _compile_for_programs(compiler: Compiler, sources: Iterable[Path], into: Path) -> None:
+    """The headers of programs, and the objects that they are linked with beside those of kernels."""
+    prelude = _write_prelude(into)
+    if compiler.is_gnu:
+        _precompile(compiler, prelude, program_flags(compiler), "kernel_operator.h")
+    _compile_sources(compiler, sources, into, None)
 
 
 def runtime(compiler: Compiler, *, programs: bool = False) -> Runtime:
@@ -311,7 +351,7 @@ def runtime(compiler: Compiler, *, programs: bool = False) -> Runtime:
     Raises:
         EmulatorNotCompiled: its own sources or headers do not compile.
     """
-    options = " ".join(RUNTIME_FLAGS + kernel_flags(compiler))
+    options = " ".join(RUNTIME_FLAGS + kernel_flags(compiler) + program_flags(compiler))
     sources = {source.stem: source for source in sorted(SOURCES.glob("*.cpp"))}
     of_hosts = [source for stem, source in sources.items() if stem in _ONLY_FOR_PROGRAMS]
     of_kernels = [source for stem, source in sources.items() if stem not in _ONLY_FOR_PROGRAMS]
@@ -324,9 +364,13 @@ def runtime(compiler: Compiler, *, programs: bool = False) -> Runtime:
 
     target = make_entry(f"emulator-{key}", compile_into)
     objects = tuple(target / f"{name}.o" for name in _units(of_kernels))
-    flags = ("-I", str(target / "prelude"), "-I", str(INCLUDE))
     if not programs:
-        return Runtime(key, objects, flags)
-    host = make_entry(f"emulator-host-{key}", lambda made: _compile_sources(compiler, of_hosts, made, None))
+        return Runtime(key, objects, _include_flags(target))
+    host = make_entry(f"emulator-host-{key}", lambda made: _compile_for_programs(compiler, of_hosts, made))
     shared = tuple(file for file in objects if file.stem not in _ONLY_FOR_KERNELS)
-    return Runtime(key, objects, flags, (*shared, *(host / f"{source.stem}.o" for source in of_hosts)))
+    of_programs = (*shared, *(host / f"{source.stem}.o" for source in of_hosts))
+    return Runtime(key, objects, _include_flags(host), of_programs)
+
+
+def _include_flags(entry: Path) -> tuple[str, ...]:
+    return ("-I", str(entry / "prelude"), "-I", str(INCLUDE))

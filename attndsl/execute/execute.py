@@ -214,7 +214,7 @@ class Plan:
 def plan_of(launch: Launch, folder: Path) -> Plan:
     """The plan of a launch, as the generated C++ function makes it."""
     compiled = launch.compiled
-    host = host_text([compiled])
+    host = _host_text(compiled)
     problem_type = _struct(tuple((row.name, row.ctype) for row in host.problem))
     problem = problem_type(**problem_values(compiled, launch.host))
     fields = tuple((row.name, row.ctype) for row in host.fields)
@@ -224,6 +224,11 @@ def plan_of(launch: Launch, folder: Path) -> Plan:
     library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
     data = np.frombuffer(bytes(tiling), np.uint8).copy()
     return Plan(key=key.value, schedule_mode=mode.value, tiling=data, fields=fields)
+
+
+@lru_cache(maxsize=64)
+def _host_text(compiled: Compiled) -> HostText:
+    return host_text([compiled])
 
 
 @lru_cache(maxsize=256)

@@ -170,14 +170,14 @@ def _elementwise(node: Elementwise, operands: list[Node | None]) -> Node | None:
 
 def _rebuild(node: Node, visit: Visit) -> Node | None:
     changed: dict[str, Any] = {}
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
         if isinstance(value, Node):
             new: Any = visit(value)
-            if new is None and item.name not in MAY_BE_ABSENT:
+            if new is None and name not in MAY_BE_ABSENT:
                 return None
         elif isinstance(value, tuple) and any(isinstance(each, Node) for each in value):
-            new = _kept(node, item.name, tuple(visit(each) for each in value))
+            new = _kept(node, name, tuple(visit(each) for each in value))
             if any(each is None for each in new):
                 return None
             same = len(new) == len(value) and all(a is b for a, b in zip(new, value, strict=True))
@@ -185,12 +185,22 @@ def _rebuild(node: Node, visit: Visit) -> Node | None:
         else:
             continue
         if new is not value:
-            changed[item.name] = new
+            changed[name] = new
     if isinstance(node, Replace) and changed:
         changed["axes"] = _union(
-            tuple(changed.get(name, getattr(node, name)) for name in ("source", "condition"))
+            tuple(changed.get(each, getattr(node, each)) for each in ("source", "condition"))
         )
     return replace(node, **changed) if changed else node
+
+
+_fields_of: dict[type[Node], tuple[str, ...]] = {}
+
+
+def _field_names(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a type of nodes."""
+    if kind not in _fields_of:
+        _fields_of[kind] = tuple(each.name for each in fields(kind))
+    return _fields_of[kind]
 
 
 def _kept(node: Node, name: str, operands: tuple[Node | None, ...]) -> tuple[Node | None, ...]:

@@ -15,7 +15,8 @@ from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.match.attention_pattern import Computation
-from attndsl.lowering.match.schedule_options import Schedule, limits_of
+from attndsl.lowering.match.resolve_schedule import limits_of
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.one_name import one_name
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.results.only_tile import finishes_only_tiles, write_only_tile

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from attndsl.lowering.attention.warm_slots import warm_slots, warms_slots
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
@@ -99,6 +100,12 @@ PHASES: tuple[Phase, ...] = (
         place=Place.BEFORE,
         applies=tells_ends,
         make=lambda given: find_ends(given.context, given.modifiers),
+    ),
+    Phase(
+        name="store to the slots of scores before the cube does",
+        place=Place.BEFORE,
+        applies=warms_slots,
+        make=lambda given: warm_slots(given.context),
     ),
     Phase(
         name="dequantize the weighted sums",

@@ -19,7 +19,8 @@ from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.padded_queries import pads_rows
-from attndsl.lowering.match.schedule_options import GRANULE, resolve
+from attndsl.lowering.match.resolve_schedule import resolve
+from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
 from attndsl.lowering.signature.tensor_layouts import legal_layouts

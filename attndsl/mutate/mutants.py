@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attndsl.base.errors import UserError
-from attndsl.mutate import event_rules, operand_rules, plan_rules
+from attndsl.mutate import data_rules, event_rules, plan_rules
 from attndsl.mutate.bench import RUNTIME_HEADER, KernelFiles, Trial
 from attndsl.mutate.defects import Defect, Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Instructions
@@ -81,9 +81,9 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
         if each.schedule in each.files:
             of_schedule.setdefault(each.schedule, []).append(each)
     for file, sharing in (of_header | of_runtime).items():
-        yield from _in_file(file, sharing, (*event_rules.RULES, *operand_rules.RULES))
+        yield from _in_file(file, sharing, (*event_rules.RULES, *data_rules.RULES))
     for file, sharing in of_schedule.items():
-        yield from _in_file(file, sharing, operand_rules.RULES)
+        yield from _in_file(file, sharing, data_rules.RULES)
     if kernels:
         yield from _in_plan(kernels)
 

@@ -5,7 +5,8 @@ slots are whole rows of banks come first, the largest in front: each of their sl
 banks, or in its middle. Two operands that an instruction reads lane by lane begin in different halves, so
 that no repeat reads two blocks of one group of banks. An operand of one block a row begins in the half of
 the lanes that it meets, as the rules that spread it assume. Where that leaves a memory too small, buffers
-that may lie anywhere fill the gaps.
+that may lie anywhere fill the gaps. A conversion to Nz writes blocks of some rows while it reads others: if
+both would lie in one bank of a group, its target comes first of all, where it has another.
 """
 
 from __future__ import annotations
@@ -83,14 +84,39 @@ def _place(memory: Memory, program: Program) -> dict[Buffer, int]:
     buffers = [buffer for buffer in program.buffers() if buffer.space is memory.space]
     halves = _halves(program, buffers) if memory.space is MemorySpace.UB else {}
     buffers.sort(key=lambda buffer: _turn(buffer, halves))
-    placed, end = _in_turn(buffers, halves, program)
-    if end > memory.usable:
-        placed, end = _in_turn(buffers, halves, program, into_gaps=True)
+    placed, end = _fitting(buffers, halves, program, memory)
+    for target in _meeting_their_sources(program, placed):
+        first = [target, *(each for each in buffers if each is not target)]
+        other, other_end = _fitting(first, halves, program, memory)
+        if other_end <= memory.usable and target not in _meeting_their_sources(program, other):
+            placed, end = other, other_end
     if end > memory.usable:
         largest = max(buffers, key=lambda buffer: buffer.total_bytes)
         text = f"{largest.name} with {largest.slots} x {largest.slot_bytes} bytes"
         raise DoesNotFit(memory.space.value, end, memory.usable, text)
     return placed
+
+
+def _fitting(
+    buffers: list[Buffer], halves: Mapping[Buffer, int], program: Program, memory: Memory
+) -> tuple[dict[Buffer, int], int]:
+    """Addresses one after the other, with gaps filled where it takes that; and the end, beyond the memory
+    where nothing helps."""
+    placed, end = _in_turn(buffers, halves, program)
+    return (placed, end) if end <= memory.usable else _in_turn(buffers, halves, program, into_gaps=True)
+
+
+def _meeting_their_sources(program: Program, placed: Mapping[Buffer, int]) -> list[Buffer]:
+    """Buffers that are written while another one in the same bank of a group is read."""
+    span = program.device.architecture.bank_span
+
+    def banks(buffer: Buffer) -> set[int]:
+        start = placed[buffer]
+        return set(range(start // span, (start + buffer.slots * program.slot_stride(buffer) - 1) // span + 1))
+
+    pairs = (each.read_while_written() for each in program.instructions())
+    here = dict.fromkeys(pair for pair in pairs if pair is not None and pair[0] in placed)
+    return list(dict.fromkeys(target for source, target in here if banks(target) & banks(source)))
 
 
 def _in_turn(

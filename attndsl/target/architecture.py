@@ -69,9 +69,10 @@ class Memory:
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Architecture:
-    """An NPU architecture; there is one object of each, and they are compared by identity.
+    """An NPU architecture. Sizes are bytes unless said otherwise.
 
-    Sizes are bytes unless said otherwise.
+    There is one object of each, a key of what is kept for it. Who needs two to be alike compares the
+    attributes that matter, as :mod:`attndsl.tile.verifier` compares block, repeat and fractal.
 
     Attributes:
         socs: the products that have it, as CANN's operator projects name them (INI).
@@ -80,6 +81,7 @@ class Architecture:
         block: bytes of a data block, the unit of UB strides.
         repeat: bytes one repeat of a vector instruction covers.
         bank_row: bytes of UB with one block in each group of banks (GUIDE).
+        bank_span: bytes of UB with one bank of each group (GUIDE).
         fractal: rows and columns (16-bit elements) of the cube's unit.
         event_ids: ids per ordered pipe pair (GUIDE).
         cross_core_flags: usable flag ids; 11-14 belong to SyncAll (GUIDE).
@@ -93,6 +95,7 @@ class Architecture:
         max_copy_blocks: highest blockCount of a DataCopyPad (GUIDE).
         max_half_word: highest number of a 16-bit field: srcStride of LoadData and of a Fixpipe (H81), blocks
             of a row and between rows of a DataCopy (asc-devkit, DataCopyParams).
+        max_image_side: highest l1H and l1W of a LoadData of an image (asc-devkit, Load3Dv2).
         max_fixpipe_columns: highest nSize of a Fixpipe (GUIDE).
         max_fixpipe_rows: highest mSize of a Fixpipe to rows (GUIDE).
         max_merge_records: highest length of a list of MrgSort (GUIDE).
@@ -108,6 +111,7 @@ class Architecture:
     block: int
     repeat: int
     bank_row: int
+    bank_span: int
     fractal: int
     event_ids: int
     cross_core_flags: int
@@ -120,6 +124,7 @@ class Architecture:
     max_mmad_size: int
     max_copy_blocks: int
     max_half_word: int
+    max_image_side: int
     max_fixpipe_columns: int
     max_fixpipe_rows: int
     max_merge_records: int
@@ -158,6 +163,7 @@ DAV_2201 = Architecture(
     block=32,
     repeat=256,
     bank_row=512,
+    bank_span=64 * _KIB,
     fractal=16,
     event_ids=8,
     cross_core_flags=11,
@@ -170,6 +176,7 @@ DAV_2201 = Architecture(
     max_mmad_size=4095,
     max_copy_blocks=4095,
     max_half_word=65535,
+    max_image_side=32767,
     max_fixpipe_columns=4095,
     max_fixpipe_rows=8192,
     max_merge_records=4095,

@@ -241,7 +241,7 @@ RATES: dict[str, Rate] = {
     # instructions that a pipe's queue holds; documented for MTE1 and M, taken for all
     "queue": Rate(32, "DEVKIT"),
 }
-"""Those that all devices share; the clock and bandwidths are each device's own."""
+"""Those of 910B, which devices have that state no others; the clock and bandwidths are each device's own."""
 
 LAUNCH_MICROSECONDS = 20.0
 """What a launch on all cores takes before the kernel works (DEVKIT: 20 to 21); not part of the timeline."""

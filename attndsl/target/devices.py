@@ -42,6 +42,30 @@ class UnknownDeviceError(UserError, ValueError):
     """No device has this name."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """How far predictions are from public measurements.
+
+    Attributes:
+        measured_on: the parts that were measured. ``devices``: the names of the devices that they are.
+        errors: relative errors: of ``instructions`` and of published ``kernels``.
+        unknown: what no measurement tells.
+    """
+
+    measured_on: str
+    devices: frozenset[str]
+    errors: Mapping[str, Any]
+    unknown: tuple[str, ...] = UNKNOWN
+
+
+_CALIBRATION = Calibration(
+    measured_on="910B1 and 910B3",
+    devices=frozenset(("atlas-a2", "ascend910b1", "ascend910b3")),
+    errors={name: each for name, each in measurements().items() if name != "costs"},
+)
+"""KPP has rows of 910B1 and 910B3, parts of Atlas A2; DEVKIT's pages have the clock of 910B1."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Device:
     """A device, or a family of devices that one kernel is made for.
@@ -60,6 +84,8 @@ class Device:
         l2_bandwidth: bytes a second of mixed traffic through L2.
         l2_read_bandwidth: bytes a second read from L2.
         costs: what its operations cost, in cycles of the core.
+        core_rates: numbers of its cores and pipes that belong to no single operation.
+        calibration: how well costs and rates meet measurements, maybe those of other parts.
         launch_microseconds: what a launch on all cores takes before the kernel works.
     """
 
@@ -76,6 +102,8 @@ class Device:
     l2_bandwidth: Rate
     l2_read_bandwidth: Rate
     costs: Mapping[str, Cost] = field(default_factory=lambda: COSTS, repr=False)
+    core_rates: Mapping[str, Rate] = field(default_factory=lambda: RATES, repr=False)
+    calibration: Calibration = field(default=_CALIBRATION, repr=False)
     launch_microseconds: float = LAUNCH_MICROSECONDS
 
     @property
@@ -92,7 +120,7 @@ class Device:
             "l2_read": self._a_cycle(self.l2_read_bandwidth),
             "l2_bytes": Rate(self.l2_bytes * _L2_USED, "INI, DEVKIT"),
             "hbm": self._a_cycle(self.memory_bandwidth),
-            **RATES,
+            **self.core_rates,
         }
 
     @property
@@ -119,10 +147,20 @@ class Device:
         return at_their_worst(self.costs, rates)
 
     @property
+    def is_calibrated(self) -> bool:
+        """Whether the calibration's measurements are of this device, or of parts of the family that it is."""
+        return self.name in self.calibration.devices
+
+    @property
     def calibration_error(self) -> Mapping[str, Any]:
-        """How far predictions are from public measurements, relatively, and ``unknown``: what none tells."""
-        found = {name: each for name, each in measurements().items() if name != "costs"}
-        return {**found, "unknown": list(UNKNOWN)}
+        """The calibration as documents have it: relative errors, ``unknown``, and of which parts they are."""
+        known = self.calibration
+        return {
+            **known.errors,
+            "unknown": list(known.unknown),
+            "measured_on": known.measured_on,
+            "of_this_device": self.is_calibrated,
+        }
 
     @cached_property
     def model_version(self) -> str:

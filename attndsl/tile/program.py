@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import chain
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, Scope, Symbol
 from attndsl.target import Core, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.statements import Alloc, Seq, Statement
+from attndsl.tile.statements import Alloc, Seq, Stage, Statement
 
 # Scalars every core knows about itself.
 BLOCK_INDEX = Symbol("blockIndex", Scope.MEMBER)
@@ -143,20 +144,27 @@ class Program:
         """The per-core trees, or the joint one before the split."""
         return tuple(self.cores.values()) or (self.body,)
 
-    def statements(self) -> Iterator[Statement]:
+    @kept
+    def statements(self) -> tuple[Statement, ...]:
         """All statements in program order."""
-        for tree in self.trees():
-            yield from tree.walk()
+        return tuple(chain.from_iterable(tree.inside() for tree in self.trees()))
 
-    def instructions(self) -> Iterator[Instruction]:
+    @kept
+    def instructions(self) -> tuple[Instruction, ...]:
         """All instructions in program order."""
-        return (item for item in self.statements() if isinstance(item, Instruction))
+        return tuple(item for item in self.statements() if isinstance(item, Instruction))
 
     @kept
     def buffers(self) -> tuple[Buffer, ...]:
-        """All on-chip buffers, by memory and in order of first use."""
+        """All on-chip buffers, by memory and in order of first use.
+
+        A stage that warms a ring borrows a buffer, which stands where others use it first.
+        """
         found: dict[Buffer, None] = {}
-        for item in self.statements():
+        statements = tuple(self.statements())
+        warming = (item for item in statements if isinstance(item, Stage) and item.warms is not None)
+        borrowing = {inner for stage in warming for inner in stage.walk()}
+        for item in sorted(statements, key=borrowing.__contains__):
             if isinstance(item, Alloc):
                 found |= dict.fromkeys(item.buffers)
             elif isinstance(item, Instruction):

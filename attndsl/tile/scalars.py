@@ -81,18 +81,12 @@ def own_names(program: Program) -> frozenset[str]:
         found |= {buffer.name, f"{buffer.name}Slot"}
     for tensor in (*program.parameters, *program.workspace):
         found |= {global_name(tensor.name), list_name(tensor.name)}
-    return frozenset(found).union(*map(_own_names_inside, program.trees()))
-
-
-@kept
-def _own_names_inside(statement: Statement) -> frozenset[str]:
-    """The scalars and arrays that a statement and all inside it define; passes keep most statements."""
-    own = (*binds(statement), *((statement.array.name,) if isinstance(statement, Collect) else ()))
-    children = statement.children()
-    return frozenset(own).union(*map(_own_names_inside, children)) if own or children else _NONE
-
-
-_NONE = frozenset[str]()
+    for item in program.statements():
+        if type(item) in _DEFINING:  # few
+            found.update(binds(item))
+            if isinstance(item, Collect):
+                found.add(item.array.name)
+    return frozenset(found)
 
 
 @kept

@@ -228,6 +228,9 @@ class Stage(Statement):
     its kind comes before it. ``part``: what ``name`` ends with because a program has several attentions;
     stages that differ in nothing but the attention's own tensors and sizes become one function. ``awaits``:
     rings that another stage of its core reads later in the step; it waits for them and does nothing else.
+    ``warms``: a ring whose slots a stage of the vector cores stores to, one after the other, before the
+    pipeline: what it stores means nothing, but L2 holds the slots then. A stage of the cube with the same
+    ring waits for the next slot and does nothing else.
     """
 
     name: str
@@ -237,6 +240,7 @@ class Stage(Statement):
     after_all_cores: bool = False
     part: str = ""
     awaits: tuple[GlobalTensor, ...] = ()
+    warms: GlobalTensor | None = None
 
     @property
     def stem(self) -> str:

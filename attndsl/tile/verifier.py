@@ -16,7 +16,7 @@ from attndsl.expr import Element
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
-from attndsl.tile.instructions.units import ARCHITECTURE
+from attndsl.tile.instructions.units import UNITS
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
 from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names, step_counters
 from attndsl.tile.statements import (
@@ -71,10 +71,11 @@ def _known_violations(item: Instruction) -> dict[Architecture, tuple[str, ...]]:
 
 
 def instructions_are_the_devices(program: Program) -> Iterator[str]:
-    """The device has the architecture whose instructions the tile IR has."""
-    if program.device.architecture.name != ARCHITECTURE.name:
-        own = program.device.architecture.name
-        yield f"{program.device.name} has the architecture {own}, the instructions are of {ARCHITECTURE.name}"
+    """The device has the units in which instructions of the tile IR are written."""
+    architecture = program.device.architecture
+    for unit, written in UNITS.items():
+        if (own := getattr(architecture, unit)) != written:
+            yield f"{architecture.name} has a {unit} of {own}, the instructions are written for {written}"
 
 
 def operands_are_legal(program: Program) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import gcd
 
 from attndsl.compiler.compile import (
     Chosen,
@@ -18,8 +17,10 @@ from attndsl.compiler.compile import (
 from attndsl.compiler.launch_scalars import launch_scalars
 from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.lowering.errors import ScheduleError
+from attndsl.lowering.match.option_couplings import COUPLINGS
 from attndsl.lowering.match.required_options import required_options
-from attndsl.lowering.match.schedule_options import Schedule, resolve
+from attndsl.lowering.match.resolve_schedule import resolve
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.printer import print_program
@@ -41,6 +42,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "split_kv": ("auto", "idle", "even", 1, 2, 4),
     "task_rows": ("even", "most"),
     "value_source": ("auto", "memory", "keys"),
+    "prob_layout": ("rows", "fractals"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 
@@ -54,6 +56,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "value_slots": ("auto", 1, 2),
     "item_order": ("auto", "splits", "tasks", "longest"),
     "score_slots": ("auto", "ring", "prefetch"),
+    "first_stores": ("auto", "vector", "cube"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 
@@ -130,16 +133,10 @@ class Candidates:
                     yield self._in_keeping(other, name)
 
     def _in_keeping(self, schedule: Schedule, changed: str) -> Schedule:
-        """Options that others bound, as they would be by default: rows of a step, slots of results, and how
-        far ahead rows are widened."""
-        may = self.open_options - {changed}
-        per_core = schedule.rows_per_core(self.operator.device.architecture)
-        if per_core % schedule.rows and "rows" in may:
-            schedule = replace(schedule, rows=gcd(schedule.rows, per_core))
-        if schedule.result_slots > schedule.slots and "result_slots" in may:
-            schedule = replace(schedule, result_slots=schedule.slots)
-        if schedule.widen_lead > schedule.ring - 2 and "widen_lead" in may:
-            schedule = replace(schedule, widen_lead=schedule.ring - 2)
+        """Open options that others bound, as they would be by default."""
+        for each in COUPLINGS:
+            if each.option in self.open_options - {changed}:
+                schedule = each.repair(schedule, self.operator.device.architecture)
         return schedule
 
     def compiled(self, candidate: Candidate) -> Compiled | None:

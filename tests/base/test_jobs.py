@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attndsl.base.jobs import WrongWorkerCount, fork_map, worker_count
+from attndsl.base.jobs import WrongWorkerCount, fork_map, fork_map_while_made, worker_count
 
 
 class Awkward(Exception):
@@ -57,6 +57,32 @@ def test_an_error_is_raised_at_its_turn() -> None:
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(Awkward, match="item at 2"):
         next(results)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_items_are_made_while_others_run(workers: int) -> None:
+    """An item that cannot be made is told of at its turn, however long those in front of it take."""
+
+    def items():
+        yield from range(3)
+        raise Awkward("item", 3)
+
+    results = fork_map_while_made(lambda item: time.sleep(0.01 * (3 - item)) or item * item, items(), workers)
+    assert [next(results) for _ in range(3)] == [(0, 0), (1, 1), (2, 4)]
+    with pytest.raises(Awkward, match="item at 3"):
+        next(results)
+
+
+def test_an_item_that_fails_comes_before_one_that_is_not_made() -> None:
+    def items():
+        yield 0
+        raise Awkward("item", 1)
+
+    def function(item: int) -> int:
+        raise Awkward("work", item)
+
+    with pytest.raises(Awkward, match="work at 0"):
+        next(fork_map_while_made(function, items(), 2))
 
 
 def test_what_a_lost_worker_had_is_done_here() -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -52,6 +53,10 @@ def test_a_project_of_ones_own_spec_names_its_file(spec_file):
     (command,) = re.findall(r"`(attndsl generate [^`]*)`", " ".join(files["README.md"].split()))
     assert shlex.split(command)[2] == spec_file
     assert f'ATTNDSL_SPEC", "{spec_file}"' in files["torch/plain.py"]
+    kernels = [text for name, text in files.items() if "Step t" in text]
+    assert kernels
+    for kernel in kernels:  # for lines of the spec, without where it lies on this machine
+        assert ' * Spec: my_plain.py; "spec line"' in kernel and str(Path(spec_file).parent) not in kernel
     for name, text in files.items():  # and none says what the spec does not
         assert not re.search(r"(Contract|Document): *\.?($| T)|^\. ", text, re.MULTILINE), name
 

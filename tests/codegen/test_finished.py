@@ -11,9 +11,9 @@ from attndsl.base.disk_cache import cache_dir, entries
 from attndsl.codegen.kernel_set.kernel_request import UnknownDtype
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project import finished
-from attndsl.codegen.project.finished import finished_projects
+from attndsl.codegen.project.finished import all_finished_projects, finished_projects
 from attndsl.spec.operator.loader import load_file
-from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_file
 
 REQUEST = KernelRequest(dtypes=("float16",))
 
@@ -22,7 +22,7 @@ REQUEST = KernelRequest(dtypes=("float16",))
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
-    return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
+    return decode_file(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
 @pytest.fixture
@@ -30,7 +30,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operators whose projects are generated, not read."""
     found: list[str] = []
     generate = finished._made
-    monkeypatch.setattr(finished, "_made", lambda op, request: found.append(op.name) or generate(op, request))
+
+    def noting(operators, *others):
+        found.extend(each.name for each in operators)
+        return generate(operators, *others)
+
+    monkeypatch.setattr(finished, "_made", noting)
     return found
 
 
@@ -55,6 +60,23 @@ def test_a_damaged_entry_is_generated_again(spec: Path, made: list[str]) -> None
         for file in entry.path.glob("projects.json"):
             file.write_text(file.read_text()[:-9])
     assert finished_projects(load_file(spec), REQUEST) == first and len(made) == 2
+
+
+def test_what_the_disk_lacks_is_made_at_once(spec: Path, made: list[str], tmp_path: Path) -> None:
+    """And is the same as what is made alone; what is there already is not made again."""
+    others = []
+    for name in ("second", "third"):
+        (tmp_path / name).mkdir()
+        others.append(decode_file(tmp_path / name, DECODE_SCORES, DECODE_RESULT))
+        others[-1].write_text(others[-1].read_text().replace("small_decode", f"{name}_decode"))
+    operators = [load_file(path) for path in (others[0], spec, others[1])]
+    (alone,) = finished_projects(operators[1], REQUEST)
+    turns: list[int] = []
+    found = all_finished_projects(operators, REQUEST, turn=turns.append)
+    assert made == ["small_decode", "second_decode", "third_decode"]
+    assert [each.operator for each in found] == ["second_decode", "small_decode", "third_decode"]
+    assert found[1] == alone and found[2].files and sorted(set(turns)) == [0, 1, 2]
+    assert all_finished_projects(operators, REQUEST) == found and len(made) == 3
 
 
 def test_failures_are_not_stored(spec: Path, made: list[str]) -> None:

@@ -13,7 +13,7 @@ from attndsl.codegen.project.files import MANIFEST, FolderTaken, OutputNotWritab
 from attndsl.codegen.project.finished import EarlierRequestFails
 from attndsl.codegen.project.generation import Generation
 from attndsl.spec.operator.loader import load_file
-from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_file, decode_spec
 
 DEFAULT = KernelRequest()
 HALF = KernelRequest(dtypes=("float16",), head_sizes=(16,))
@@ -24,7 +24,7 @@ WIDE = KernelRequest(dtypes=("float16",), head_sizes=(32,))
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ATTNDSL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv(disk_cache.STORE_VARIABLE, "1")
-    return Path(decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT).where.file)
+    return decode_file(tmp_path, DECODE_SCORES, DECODE_RESULT)
 
 
 def generate(spec: Path, out: Path, request: KernelRequest, *, prune: bool = False):
@@ -99,7 +99,8 @@ def test_a_request_that_came_meanwhile_is_kept(spec: Path, tmp_path: Path) -> No
 def test_no_project_is_touched_when_a_target_of_another_cannot_be(spec: Path, tmp_path: Path) -> None:
     out, other = tmp_path / "out", tmp_path / "other"
     other.mkdir()
-    twin = decode_spec(other, DECODE_SCORES, DECODE_RESULT)
+    decode_spec(other, DECODE_SCORES, DECODE_RESULT)
+    twin = load_file(other / "small_decode.py")  # of its own: its name is changed
     vars(twin)["name"] = "zz_decode"
     (out / "zz_decode").mkdir(parents=True)
     (out / "zz_decode/op_kernel").write_text("in the way")

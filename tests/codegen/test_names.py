@@ -28,7 +28,8 @@ from attndsl.codegen.project.project import plan_project
 from attndsl.codegen.project.project_files import Page, binding_files, build_files
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
-from tests.support.compile_once import compile_once
+
+from .compiling import check_headers
 
 NASTY = (
     "a \"quote\" and 'another'",
@@ -102,18 +103,47 @@ def written(operator, folder):
     return files
 
 
-@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
-@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
-def test_nasty_texts_do_not_leave_their_place(text, tmp_path):
+NASTY_OPERATORS = {str(number): nasty_operator(text) for number, text in enumerate(NASTY)}
+KEYWORD_OPERATORS = {
+    name: nasty_operator("plain", (name, "union", "void"), name="namespace") for name in KEYWORDS
+}
+AWKWARD_OPERATORS = {
+    str(number): nasty_operator("plain", (name, f"{name}y", "void"), name=name)
+    for number, name in enumerate(AWKWARD)
+}
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
+
+
+class Projects:
+    """The projects of some operators by label, and what the compiler says of their host checks."""
+
+    def __init__(self, operators, folder, *flags):
+        self.files = {label: written(each, folder / label) for label, each in operators.items()}
+        placed = {label: (each, folder / label) for label, each in operators.items()}
+        self.said = check_headers(placed, flags, folder)
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory):
+    return Projects(NASTY_OPERATORS, tmp_path_factory.mktemp("nasty"), "-Wall", "-Wextra")
+
+
+@pytest.fixture(scope="module")
+def keywords(tmp_path_factory):
+    return Projects(KEYWORD_OPERATORS, tmp_path_factory.mktemp("keywords"))
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory):
+    return Projects(AWKWARD_OPERATORS, tmp_path_factory.mktemp("awkward"))
+
+
+@needs_compiler
+@pytest.mark.parametrize("label", NASTY_OPERATORS)
+def test_nasty_texts_do_not_leave_their_place(label, nasty):
     """Host code compiles, Python and JSON parse, and no file has a line of the user's own."""
-    operator = nasty_operator(text)
-    files = written(operator, tmp_path)
-    names = names_of(operator)
-    source = tmp_path / "op_host" / f"{names.op}_check.h"
-    flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
-    code, said = compile_once([*flags, source])
-    assert code == 0 and "pragma once" not in said, said
-    for name, body in files.items():
+    assert nasty.said[label][0] == 0, nasty.said[label][1]
+    for name, body in nasty.files[label].items():
         if name.endswith(".py"):
             tree = ast.parse(body)
             calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
@@ -125,28 +155,36 @@ def test_nasty_texts_do_not_leave_their_place(text, tmp_path):
         assert "\x00" not in body and "\x1b" not in body and "\u2028" not in body, name
 
 
-@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
-@pytest.mark.parametrize("name", KEYWORDS)
-def test_keywords_become_identifiers(name, tmp_path):
-    operator = nasty_operator("plain", (name, "union", "void"), name="namespace")
-    written(operator, tmp_path)
-    names = names_of(operator)
-    source = tmp_path / "op_host" / f"{names.op}_check.h"
-    assert compile_once(["-std=c++17", "-fsyntax-only", "-x", "c++", source]) == (0, "")
+@needs_compiler
+@pytest.mark.parametrize("name", KEYWORD_OPERATORS)
+def test_keywords_become_identifiers(name, keywords):
+    assert keywords.said[name] == (0, "")
 
 
-@pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
-@pytest.mark.parametrize("name", AWKWARD, ids=range(len(AWKWARD)))
-def test_awkward_names_become_files_that_any_system_has(name, tmp_path):
+@needs_compiler
+@pytest.mark.parametrize("label", AWKWARD_OPERATORS)
+def test_awkward_names_become_files_that_any_system_has(label, awkward):
     """As operator and as argument: no device's name, no name that a file system refuses, and all compiles."""
-    operator = nasty_operator("plain", (name, f"{name}y", "void"), name=name)
-    files = written(operator, tmp_path)
-    for path in files:
+    for path in awkward.files[label]:
         for part in path.split("/"):
             assert len(part) <= 255 and part.split(".")[0].lower() not in DEVICES, path
-    names = names_of(operator)
-    source = tmp_path / "op_host" / f"{names.op}_check.h"
-    assert compile_once(["-std=c++17", "-fsyntax-only", "-x", "c++", source]) == (0, "")
+    assert awkward.said[label] == (0, "")
+
+
+@needs_compiler
+def test_one_header_that_does_not_compile_is_told_from_the_others(tmp_path):
+    """Headers are read together: a wrong one must not hide, and no right one be blamed."""
+    operators = {each: KEYWORD_OPERATORS[each] for each in KEYWORDS[:2]}
+    for label, operator in operators.items():
+        files = host_files(names_of(operator))
+        for name, text in files.items():
+            (tmp_path / label / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / label / name).write_text(text)
+    placed = {label: (each, tmp_path / label) for label, each in operators.items()}
+    wrong = tmp_path / KEYWORDS[1] / "op_host" / f"{names_of(operators[KEYWORDS[1]]).op}_check.h"
+    wrong.write_text(wrong.read_text().replace("struct Call {", "struct Call { nothing what;"))
+    said = check_headers(placed, (), tmp_path)
+    assert [code for code, _ in said.values()] == [0, 1] and "nothing" in said[KEYWORDS[1]][1]
 
 
 @pytest.mark.parametrize(("one", "other"), [("keyShare", "key_share"), ("mask", "Mask"), ("x", "x__")])

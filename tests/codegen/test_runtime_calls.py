@@ -103,14 +103,10 @@ NARROW = FRACTAL_SIZE * INT8_DEPTH
         (spread(2), "SpreadOverBlocks<2>(blocks_, stats_[4], 16);"),
         (LEFT, "LoadLeft(L0A_[7], L1_[chunk * (kFractal * kFractal)], chunk, columns, keys);"),
         (
-            fractals(COL * COLUMNS * FULL, COL * FULL, COLUMNS, transpose=True),
-            "LoadTransposed(L0B_, L1_, chunk, columns, keys);",
-        ),
-        (
             fractals(
                 COL * COLUMNS * NARROW, COL * (INT8_DEPTH * INT8_DEPTH), SQUARES, transpose=True, narrow=True
             ),
-            "LoadTransposed(nb_, n1_, chunk, columns, keys);",
+            "LoadTransposedInt8(nb_, n1_, chunk, columns, keys);",
         ),
     ],
 )
@@ -137,6 +133,8 @@ def test_loops_that_the_header_has(loop: For, text: str) -> None:
         fractals(COL * COLUMNS * FULL, COL * FULL, COLUMNS + 1),
         fractals(COL * COLUMNS * FULL, COL * FULL * 2, COLUMNS),
         fractals(COL * COL * FULL, COL * FULL, COLUMNS),
+        fractals(COL * COLUMNS * FULL, COL * FULL, COLUMNS, transpose=True),
+        fractals(COL * COLUMNS * FULL, COL * FULL, SQUARES, transpose=True),
         replace(LEFT, begin=Const(1)),
         replace(LEFT, step=Const(2)),
     ],

@@ -11,13 +11,14 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.campaign import Verification, verify
-from attndsl.codegen.kernel.schedule_header import constant_text
+from attndsl.codegen.kernel.schedule_header import _assertions, constant_text
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import CompileFailed
 from attndsl.execute.user_project import NoKernel, UserProject
 from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
+from attndsl.tile.program import Requirement
 from tests.support.selection_cases import arguments
 
 OPERATOR = ops.incre_flash_attention
@@ -185,3 +186,20 @@ def test_constants_are_written_in_operators_alone():
             r"\((\S+(?: \* \S+)?) ([<>]) (.+?) \? (.+?) : (.+?)\)", r"(\4 if \1 \2 \3 else \5)", text
         )
         assert eval(python.replace("/", "//")) == expr.evaluate({})
+
+
+def test_the_limits_of_one_constant_are_one_assertion() -> None:
+    """The tightest bounds with all that they mean; what compares two constants stands by itself."""
+    rows, ring = Named(64, "maxRows"), Named(3, "ring")
+    limits = (
+        Requirement((rows >= 16) & (rows <= 256) & ((rows % 16) == 0), "limits of max_rows"),
+        Requirement((ring >= 2) & (ring <= 8), "limits of ring"),
+        Requirement(rows <= 128, "a task is one band"),
+        Requirement(ring <= rows, "some rule"),
+        Requirement((ring == 3) | (ring == 5), "odd rings"),
+    )
+    assert list(_assertions(limits)) == [
+        ("kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128", "limits of max_rows; a task is one band"),
+        ("kRing >= 2 && kRing <= 8 && (kRing == 3 || kRing == 5)", "limits of ring; odd rings"),
+        ("kRing <= kMaxRows", "some rule"),
+    ]

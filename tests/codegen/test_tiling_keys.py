@@ -33,7 +33,9 @@ BASE = Specialization(dtype="float16", padded_head_size=128)
 
 def compiled(operator, special) -> Any:
     """Names and keys look at operator and specialization alone."""
-    return Compiled(operator=operator, specialization=special, schedule=None, joint=None, program=None)
+    return Compiled(
+        operator=operator, specialization=special, begun=None, schedule=None, joint=None, program=None
+    )
 
 
 INT8 = replace(BASE, dtype="int8", features=frozenset({"value", "mask", "qkDescale", "vpvDescale"}))

@@ -32,6 +32,18 @@ def test_patience_ends(command, patience):
     assert ended.stopped is not None and "within 0.2 s" in ended.stopped
 
 
+def test_an_end_is_seen_with_descriptors_of_processes_and_without(monkeypatch):
+    """The same is told either way, and the descriptor is closed."""
+    held = Path("/proc/self/fd")
+    descriptors = len(list(held.iterdir())) if held.is_dir() else 0
+    found = [run_process(("sh", "-c", "echo made; exit 3"), timeout=60) for _ in range(3)]
+    assert not held.is_dir() or len(list(held.iterdir())) == descriptors
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    monkeypatch.setattr(sys, "platform", "elsewhere")
+    found.append(run_process(("sh", "-c", "echo made; exit 3"), timeout=60))
+    assert {(each.exit_code, each.stdout, each.stopped) for each in found} == {(3, "made\n", None)}
+
+
 ENDLESS = """
 #include <cstdio>
 #include <unistd.h>

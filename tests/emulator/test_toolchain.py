@@ -6,6 +6,7 @@ import pytest
 
 from attndsl.emulator import CompileFailed, build, find_compiler, toolchain
 from attndsl.emulator.errors import EmulatorNotCompiled
+from attndsl.emulator.toolchain import Compiler, link_flags
 
 compiler = find_compiler()
 gnu = pytest.mark.skipif(
@@ -48,3 +49,41 @@ def test_an_empty_kernel_instantiates_little_of_the_headers(tmp_path):
     heads = [line for line in (tmp_path / "functions.txt").read_text().splitlines() if ";; Function" in line]
     assert len(heads) < 700, "the C++ library alone makes about 470"
     assert len([head for head in heads if "AscendC::" in head or "attnemu::" in head]) < 50, heads
+
+
+NAMES = """
+#include "kernel_operator.h"
+int NOWHERE;
+struct Sizes { static const int kRows = 5; };
+extern "C" __global__ __aicore__ void k(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  BODY
+}
+"""
+
+
+def test_names_that_an_optimizer_takes_away_are_no_fault():
+    """A constant that is bound to a reference has no definition, and needs none in the official build."""
+    taken = NAMES.replace("int NOWHERE;", "").replace(
+        "BODY", "if (std::min(Sizes::kRows, 7) != 5) { return; }"
+    )
+    assert build(taken, entry="k").executable.is_file()
+    missing = NAMES.replace("int NOWHERE", "extern int NOWHERE").replace("BODY", "NOWHERE = 1;")
+    with pytest.raises(CompileFailed, match="NOWHERE"):
+        build(missing, entry="k")
+
+
+def linked_with(tmp_path, name, answer, *stated):
+    """The link flags for a compiler that gives this answer to the question for gold."""
+    stand_in = tmp_path / name
+    stand_in.write_text(f"#!/bin/sh\n{answer}\n")
+    stand_in.chmod(0o755)
+    return link_flags(Compiler((str(stand_in), *stated), "g++ 12"))
+
+
+def test_gold_links_where_the_compiler_finds_it(tmp_path):
+    """Nothing is asked of one that is told its linker."""
+    assert "-fuse-ld=gold" in linked_with(tmp_path, "with", "echo 'GNU gold (Binutils)'")
+    assert "-fuse-ld=gold" not in linked_with(tmp_path, "without", "echo cannot find ld >&2; exit 1")
+    assert "-fuse-ld=gold" not in linked_with(tmp_path, "other", "echo 'GNU ld (Binutils)'")
+    assert "-fuse-ld=gold" not in linked_with(tmp_path, "told", "echo 'GNU gold'", "-fuse-ld=bfd")

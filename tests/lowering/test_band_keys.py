@@ -12,8 +12,7 @@ from attndsl.lowering.emit.loop_scalars import KEYS
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.program import SUB_BLOCK
 from attndsl.tile.statements import Let
-
-from .builders import PADDED, attention, context, masked
+from tests.support.builders import PADDED, attention, context, masked
 
 i, j, W = Symbol("i"), Symbol("j"), Symbol("W")
 FULL, CAUSAL, AHEAD = masked(j < i), masked(j > i), masked(j > i + W)

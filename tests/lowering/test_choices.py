@@ -27,15 +27,10 @@ from attndsl.lowering.errors import (
 )
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognize
-from attndsl.lowering.match.schedule_options import (
-    BAND_ROWS,
-    MANY_ROWS,
-    Schedule,
-    describe,
-    resolve,
-    smaller,
-    with_fewer_events,
-)
+from attndsl.lowering.match.option_couplings import COUPLINGS
+from attndsl.lowering.match.resolve_schedule import resolve
+from attndsl.lowering.match.schedule_options import BAND_ROWS, MANY_ROWS, Schedule, describe
+from attndsl.lowering.match.shrink_schedule import smaller, with_fewer_events
 from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.reference import run as reference
@@ -45,10 +40,9 @@ from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
 from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
+from tests.support.builders import PADDED, attention, signature
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
-
-from .builders import PADDED, attention, signature
 
 BOTH = frozenset({"attn_mask", "pse_shift"})
 LEGAL = {
@@ -67,6 +61,8 @@ WORDS = {
     "value_n": ("auto",), "query_slots": ("auto",), "value_slots": ("auto",), "value_width": ("auto",),
     "result_rows": ("auto",),
     "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
+    "first_stores": ("auto", "vector", "cube"),
+    "prob_layout": ("rows", "fractals"),
 }  # fmt: skip
 
 
@@ -493,8 +489,8 @@ def test_what_the_computation_leaves_no_choice_in(tmp_path, stated, instead):
         operator, Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
     )
     (line,) = (line for line in compiled.schedule_text.splitlines() if "split_kv" in line)
-    words = r"  split_kv +1 +needed: a selection needs probabilities under all keys \(changed\.py:\d+\)"
-    assert re.fullmatch(words + instead, line)
+    words = r"  split_kv +1 +needed: a selection needs probabilities under all keys"
+    assert re.fullmatch(words + instead + r" \(changed\.py:\d+\)", line)
     (splits,) = (field.value for field in compiled.program.tiling if field.name == "splits")
     assert splits.same(Const(1))
 
@@ -537,3 +533,32 @@ def test_buffers_lie_apart_aligned_and_inside(combination):
     for buffer in program.buffers():
         assert program.slot_stride(buffer) >= buffer.slot_bytes
         assert program.slot_stride(buffer) % ARCHITECTURE.memory(buffer.space).alignment == 0
+
+
+@pytest.mark.parametrize(
+    ("stated", "option", "followed"),
+    [
+        ({"max_rows": 48}, "rows", 8),
+        ({"max_rows": 48}, "result_rows", 8),
+        ({"slots": 1}, "result_slots", 1),
+        ({"ring": 2}, "widen_lead", 0),
+    ],
+)
+def test_an_option_that_is_left_open_follows_the_one_that_bounds_it(stated, option, followed):
+    """Also where the computation's default is another than the option's."""
+    defaults = {"result_rows": 16}
+    assert getattr(resolve({}, DEVICE, defaults=defaults), option) != followed
+    assert getattr(resolve(stated, DEVICE, defaults=defaults), option) == followed
+
+
+def test_each_coupling_refuses_or_keeps_what_is_stated_against_it():
+    against = {"rows": 24, "result_rows": 24, "result_slots": 2, "widen_lead": 3}
+    assert against.keys() == {each.option for each in COUPLINGS}
+    for each in COUPLINGS:
+        stated = {"slots": 1, each.option: against[each.option]}
+        if not each.asserted:
+            assert getattr(resolve(stated, DEVICE), each.option) == against[each.option]
+            continue
+        rule = each.rule_of(r"{} = \d+", ARCHITECTURE)
+        with pytest.raises(IllegalScheduleValue, match=f"{each.option}={stated[each.option]} must be {rule}"):
+            resolve(stated, DEVICE)

@@ -18,6 +18,7 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.errors import GraphError
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.statements import Stage
+from tests.support.builders import DECODING, PADDED, attention, context, contexts, dense, lines, tensor
 from tests.support.small_specs import (
     DECODE_SCORES,
     assert_computes,
@@ -27,8 +28,6 @@ from tests.support.small_specs import (
     packed_call,
     packed_spec,
 )
-
-from .builders import DECODING, PADDED, attention, context, contexts, dense, lines, tensor
 
 EARLIER = """
 before = op.input("before", "B N 1 D", dtype={dtype}, axes="B N Q E")

@@ -10,8 +10,7 @@ from attndsl.expr import Const, Expr, Load, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.errors import NotLowered
-
-from .builders import attention, context, dense, elementwise, lengths, scalar, tensor
+from tests.support.builders import attention, context, dense, elementwise, lengths, scalar, tensor
 
 
 @pytest.fixture

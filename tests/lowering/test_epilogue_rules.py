@@ -19,9 +19,19 @@ from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES, EpilogueRule
 from attndsl.lowering.results.row_numbers import statistics_of_item
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.tile.statements import Note
+from tests.support.builders import (
+    DECODING,
+    PACKED,
+    PADDED,
+    attention,
+    context,
+    elementwise,
+    lines,
+    masked,
+    scalar,
+    tensor,
+)
 from tests.support.small_specs import assert_computes, packed_call, packed_spec
-
-from .builders import DECODING, PACKED, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
 
 ROWS = "accumulator[chunk * paddedHeadSize]"
 STORE = "MTE3  out[batch * outStrideB + head * outStrideN + chunk x headDim pitch outStrideN] <- result"

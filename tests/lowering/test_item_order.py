@@ -17,8 +17,7 @@ from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.lowering.work_partition import add_work_fields, item_of_round, round_of_turn, with_item_order
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
 from attndsl.tile.statements import Let
-
-from .builders import PACKED, PADDED, Change, attention, context, masked
+from tests.support.builders import PACKED, PADDED, Change, attention, context, masked
 
 i, j, W = Symbol("i"), Symbol("j"), Symbol("W")
 CAUSAL, WINDOW, BEFORE = masked(j > i), masked((j > i) | (j < i - W)), masked(j < i)

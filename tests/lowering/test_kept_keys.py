@@ -18,8 +18,7 @@ from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.attention_pattern import values_are_channels
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.statements import Handed
-
-from .builders import attention, context, tensor
+from tests.support.builders import attention, context, tensor
 
 AXES = ("B", "K", "T", "D")
 LATENT: dict[str, Any] = {"tile_k": 128, "value_width": 256, "ring": 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,12 +12,13 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.keys.append_rows import append_rows, appended_sources
+from attndsl.lowering.keys.compositions import COMPOSITIONS, WRITTEN
+from attndsl.lowering.keys.source_rules import SOURCES, STORED_FORMS
 from attndsl.lowering.rows.row_segments import RowSegment
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Note, Statement
-
-from .builders import attention, context, dense, lengths, lines, tensor, text
+from tests.support.builders import attention, context, dense, lengths, lines, tensor, text
 
 AXES = ("B", "K", "T", "D")
 DENSE = "batch * keyStrideB + kvHead * keyStrideK"
@@ -173,9 +175,44 @@ def test_nothing_is_appended_to_plain_caches() -> None:
     assert appended_sources(c.keys, c.values) == ()
 
 
-def test_only_dense_caches_and_rings_take_new_rows() -> None:
-    with pytest.raises(NotLowered, match="appending to Paged"):
-        context(attention(keys=appended(paged())))
+def in_a_ring(source: nodes.Rows) -> nodes.Ring:
+    return nodes.Ring(source=source, size=Symbol("size"), axes=AXES)
+
+
+def windowed(source: nodes.Rows) -> nodes.Windowed:
+    return nodes.Windowed(source=source, start=lengths("starts"), axes=AXES)
+
+
+@pytest.mark.parametrize(
+    ("rows", "what", "instead"),
+    [
+        (
+            appended(paged()),
+            "attend.append over attend.paged",
+            "before the call, and read all of them by",
+        ),
+        (in_a_ring(paged()), "attend.ring over attend.paged", r"attend.window\(attend.paged"),
+        (in_a_ring(quantized()), "attend.ring over attend.dequantize", "hold numbers of the query's dtype"),
+        (in_a_ring(windowed(dense("key"))), "attend.ring over attend.window", r"attend.window\(attend.ring"),
+        (in_a_ring(appended(dense("key"))), "attend.ring over attend.append", r"attend.append\(attend.ring"),
+    ],
+)
+def test_what_kernels_do_not_read_is_refused_with_a_way_out(
+    rows: nodes.Rows, what: str, instead: str
+) -> None:
+    with pytest.raises(NotLowered, match=f"{what} has no lowering rule yet; .*{instead}"):
+        context(attention(keys=rows))
+
+
+def test_new_rows_lie_in_a_tensor_of_their_own() -> None:
+    plain = appended(dense("key"))
+    with pytest.raises(NotLowered, match=r"new rows of attend.window .* by one of attend.rows, "):
+        context(attention(keys=replace(plain, rows=windowed(dense("newKey")))))
+
+
+def test_every_source_says_how_it_is_written_and_what_it_adapts() -> None:
+    assert {*SOURCES, *STORED_FORMS} == WRITTEN.keys()
+    assert COMPOSITIONS.keys() == {kind for kind in SOURCES if {"source", "cache"} & {*kind.__annotations__}}
 
 
 def test_quantized_rows_pass_through_a_ring_of_their_own() -> None:

@@ -21,6 +21,18 @@ from attndsl.lowering.masks.key_conditions import LARGEST
 from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind
 from attndsl.lowering.masks.mask_rules import lower_mask, mask_kind
 from attndsl.lowering.masks.visible_interval import Interval
+from tests.support.builders import (
+    DECODING,
+    PADDED,
+    attention,
+    context,
+    elementwise,
+    lines,
+    masked,
+    scalar,
+    tensor,
+    text,
+)
 from tests.support.import_graph import ImportGraph
 from tests.support.small_specs import (
     DECODE_RESULT,
@@ -32,8 +44,6 @@ from tests.support.small_specs import (
     packed_call,
     packed_spec,
 )
-
-from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor, text
 
 i, j, n, W = Symbol("i"), Symbol("j"), Symbol("n"), Symbol("W")
 CAUSAL = masked(j > i)

@@ -11,7 +11,7 @@ import pytest
 from attndsl.base.package_files import specs_dir
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import IllegalScheduleValue, NotLowered
-from attndsl.lowering.match.schedule_options import resolve
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.preconditions import RULES, largest_head
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file

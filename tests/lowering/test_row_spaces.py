@@ -18,8 +18,7 @@ from attndsl.lowering.rows.positioned_rows import PackedTokens, PaddedRows
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import MemorySpace
 from attndsl.tile.statements import For, Let, Note, Statement
-
-from .builders import (
+from tests.support.builders import (
     DECODING,
     PACKED,
     PADDED,

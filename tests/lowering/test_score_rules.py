@@ -13,8 +13,17 @@ from attndsl.lowering.context.modifiers import Modifier, share_loads_across_atte
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.scores.score_rules import lower_modifier
-
-from .builders import DECODING, PADDED, attention, context, elementwise, lines, masked, scalar, tensor
+from tests.support.builders import (
+    DECODING,
+    PADDED,
+    attention,
+    context,
+    elementwise,
+    lines,
+    masked,
+    scalar,
+    tensor,
+)
 
 i, j, n = Symbol("i"), Symbol("j"), Symbol("n")
 SPAN = "score[span]"

@@ -23,9 +23,8 @@ from attndsl.lowering.selection import (
 )
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.statements import Let, Statement, seq
+from tests.support.builders import PACKED, attention, lines, signature, tensor
 from tests.support.devices import DEVICE
-
-from .builders import PACKED, attention, lines, signature, tensor
 
 
 def selecting(

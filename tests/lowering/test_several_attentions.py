@@ -19,8 +19,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.work_partition import item_of_round
 from attndsl.tile.statements import Let
 from attndsl.tile_interpreter.run import interpret
-
-from .builders import DECODING, attention, contexts, dense, tensor
+from tests.support.builders import DECODING, attention, contexts, dense, tensor
 
 relay = ops.relay_attention
 

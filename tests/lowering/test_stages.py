@@ -32,9 +32,7 @@ from attndsl.target import MemorySpace
 from attndsl.tile.instructions import Binary
 from attndsl.tile.printer import print_program
 from attndsl.tile.statements import Alloc, Pipelined, seq
-from tests.support.devices import DEVICE
-
-from .builders import (
+from tests.support.builders import (
     PADDED,
     attention,
     context,
@@ -46,6 +44,7 @@ from .builders import (
     signature,
     tensor,
 )
+from tests.support.devices import DEVICE
 
 AXES = ("B", "K", "T", "D")
 POSITIONS = Symbol("Q")

@@ -20,8 +20,7 @@ from attndsl.lowering.signature.window_bounds import (
     window_limits,
 )
 from attndsl.spec import Operator
-
-from .builders import tensor
+from tests.support.builders import tensor
 
 M, N, STEP = Symbol("m"), Symbol("n"), Symbol("step")
 

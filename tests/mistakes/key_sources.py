@@ -356,4 +356,36 @@ KEYS = (
             ("s = s.where(j <= i)", "s = s.where(blocks[b, n, i // 64, j // 64] & (j <= i))"),
         ),
     ),
+    Mistake(
+        "a ring of pages",
+        PAGED,
+        (
+            (
+                "keys = attend.paged(key_cache, table, R, length=lengths)",
+                "keys = attend.ring(attend.paged(key_cache, table, R), 1024, length=lengths)",
+            ),
+            (
+                "values = attend.paged(value_cache, table, R, length=lengths)",
+                "values = attend.ring(attend.paged(value_cache, table, R), 1024, length=lengths)",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:17: attend.ring over attend.paged has no lowering rule yet; "
+            "read the last rows of pages without a ring: attend.window(attend.paged(...), start, "
+            "length=...); the reference backend computes it"
+        ),
+        instead=(
+            (
+                "keys = attend.paged(key_cache, table, R, length=lengths)",
+                "start = maximum(lengths[attend.BATCH] - 1024, 0)\n"
+                "last = minimum(lengths[attend.BATCH], 1024)\n"
+                "keys = attend.window(attend.paged(key_cache, table, R), start, length=last)",
+            ),
+            (
+                "values = attend.paged(value_cache, table, R, length=lengths)",
+                "values = attend.window(attend.paged(value_cache, table, R), start, length=last)",
+            ),
+            ("import Operator, attend", "import Operator, attend, maximum, minimum"),
+        ),
+    ),
 )

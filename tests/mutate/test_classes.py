@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.mutate import event_rules, operand_rules, plan_rules
+from attndsl.mutate import data_rules, event_rules, plan_rules
 from attndsl.mutate.defects import Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Instructions
 from attndsl.mutate.trial_run import (
@@ -28,14 +28,14 @@ KINDS = {
     event_rules.WRONG_PIPE: "V_MTE3",
     event_rules.DROPPED_CROSS_FLAG: "CrossCoreWaitFlag(kOutRingReady);",
     event_rules.MISSING_BARRIER: "PipeBarrier<PIPE_V>();",
-    operand_rules.STRIDE: "tiling_.queryStrideN",
-    operand_rules.TAIL: "MinOf(kTileKeys, keyEnd - firstKey)",
-    operand_rules.MASK: "",
-    operand_rules.BOUND: "<",
-    operand_rules.WRONG_SLOT: "queryL1Slot_",
-    operand_rules.WRONG_BUFFER: "newMax_",
-    operand_rules.STALE_RING: "slot",
-    operand_rules.DROPPED_RESCALE: "Exp(rescale_",
+    data_rules.STRIDE: "tiling_.queryStrideN",
+    data_rules.TAIL: "MinOf(kTileKeys, keyEnd - firstKey)",
+    data_rules.MASK: "",
+    data_rules.BOUND: "<",
+    data_rules.WRONG_SLOT: "queryL1Slot_",
+    data_rules.WRONG_BUFFER: "newMax_",
+    data_rules.STALE_RING: "slot",
+    data_rules.DROPPED_RESCALE: "Exp(rescale_",
     plan_rules.BATCH_MODE: "kBatchMode",
     plan_rules.BUCKET: ">",
     plan_rules.WORKSPACE: "tiling.blocks",
@@ -151,30 +151,30 @@ def test_a_flag_is_swapped_with_work_of_its_pipe_alone() -> None:
 
 def test_strides_of_a_single_row_are_none() -> None:
     many = "DataCopyPad(x, y, DataCopyExtParams(rows, 4, a, b, 0));"
-    assert [each.count("+ 1") for each in changes(operand_rules.strides, many)] == [1, 1]
-    assert changes(operand_rules.strides, many.replace("rows", "1")) == []
+    assert [each.count("+ 1") for each in changes(data_rules.strides, many)] == [1, 1]
+    assert changes(data_rules.strides, many.replace("rows", "1")) == []
 
 
 def test_rounding_that_a_division_does_again_is_no_tail() -> None:
-    assert changes(operand_rules.tails, "F((kTile - RoundUp(keys, 8)) / 8);") == []
-    assert changes(operand_rules.tails, "F((kTile - RoundUp(keys, 8)) / 4);") == ["F((kTile - (keys)) / 4);"]
+    assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 8);") == []
+    assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 4);") == ["F((kTile - (keys)) / 4);"]
 
 
 def test_comparisons_of_bounds() -> None:
     loop = "for (int64_t r = 0; r < rows; r += 8) {}"
     found = ["for (int64_t r = 1; r < rows; r += 8) {}", "for (int64_t r = 0; r <= rows; r += 8) {}"]
-    assert changes(operand_rules.bounds, loop) == found
+    assert changes(data_rules.bounds, loop) == found
 
 
 def test_comparisons_of_masks() -> None:
     compare = "Compare(mask, x, y, CMPMODE::LT, 64);"
-    assert changes(operand_rules.masks, compare) == [";", compare.replace("LT", "LE")]
+    assert changes(data_rules.masks, compare) == [";", compare.replace("LT", "LE")]
 
 
 def test_lanes_that_are_filled_one_late_or_not_at_all() -> None:
     fill = "FillLanes(score, keys % 64, x, chunk, 512);"
-    assert changes(operand_rules.masks, fill) == [";", fill.replace("keys %", "1 + keys %")]
-    assert changes(operand_rules.masks, "FillRows(score, keys % 64, x, chunk, 512);") == []
+    assert changes(data_rules.masks, fill) == [";", fill.replace("keys %", "1 + keys %")]
+    assert changes(data_rules.masks, "FillRows(score, keys % 64, x, chunk, 512);") == []
 
 
 def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:
@@ -184,8 +184,8 @@ def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:
 
 def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
     load = "LoadRows(score, scoreGm_[8], chunk, keys, kTileKeys);"
-    assert changes(operand_rules.strides, load) == [load.replace("kTileKeys", "kTileKeys + 1")]
-    assert changes(operand_rules.tails, load) == [
+    assert changes(data_rules.strides, load) == [load.replace("kTileKeys", "kTileKeys + 1")]
+    assert changes(data_rules.tails, load) == [
         load.replace("chunk", "chunk - 1"),
         load.replace("keys", "keys - 1"),
     ]
@@ -194,15 +194,15 @@ def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
 def test_the_text_of_a_helper_tells_in_what_it_counts() -> None:
     """Less than a block of a pitch, or than a repeat of whole ones, makes no difference."""
     known = "MaxOfBlocks(lanes_, kPaddedHeadSize, kTileKeys);"
-    assert changes(operand_rules.strides, known) == [known.replace("kTileKeys", "kTileKeys + 8")]
-    assert changes(operand_rules.tails, known) == [known.replace("HeadSize", "HeadSize - 64")]
+    assert changes(data_rules.strides, known) == [known.replace("kTileKeys", "kTileKeys + 8")]
+    assert changes(data_rules.tails, known) == [known.replace("HeadSize", "HeadSize - 64")]
     some = "MaxOfBlocks(lanes_, keys, kTileKeys);"
-    assert changes(operand_rules.tails, some) == [some.replace("keys", "keys - 1")]
+    assert changes(data_rules.tails, some) == [some.replace("keys", "keys - 1")]
 
 
 def test_the_text_of_a_helper_tells_its_pipe() -> None:
-    assert changes(operand_rules.dropped_rescales, "MulRows<2>(accumulator_, rescale_);") == [";"]
-    assert changes(operand_rules.dropped_rescales, "LoadTwice(rescale_, 8);") == []
+    assert changes(data_rules.dropped_rescales, "MulRows<2>(accumulator_, rescale_);") == [";"]
+    assert changes(data_rules.dropped_rescales, "LoadTwice(rescale_, 8);") == []
     early = "LoadTwice(x, 8);\nSetFlag<HardEvent::MTE2_V>(k);"
     assert len(changes(event_rules.swapped_events, early)) == 1
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 
 import pytest
 
+import attndsl.compiler.compile as compile_module
 from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.dtype_parameter import twin
 from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specializations
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.errors import DoesNotFit, NotLowered, TooManyEvents
+from attndsl.lowering.lower import first_draft
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.passes import twin_programs
 from attndsl.passes.twin_programs import Finished, TwinPasses
@@ -78,12 +81,18 @@ def test_twins_of_all_shipped_kernels_are_what_they_are_alone(
     passes, kernels = Counted(monkeypatch), 0
     for first, second in pairs(operator):
         try:
-            compile_operator(operator, first, finish=passes)
+            like = compile_operator(operator, first, finish=passes)
         except NotLowered:
             continue
         kernels += 1
-        check_equal(compile_operator(operator, second, finish=passes), compile_operator(operator, second))
-    assert kernels and passes.count < 3 * kernels  # where all are alike: the first, and the second alone
+        alone = compile_operator(operator, second)
+        check_equal(compile_operator(operator, second, finish=passes, like=like), alone)
+        others = TwinPasses()  # and whichever of the two comes first
+        like = compile_operator(operator, second, finish=others)
+        check_equal(
+            compile_operator(operator, first, finish=others, like=like), compile_operator(operator, first)
+        )
+    assert kernels and passes.count < 3 * kernels  # where all are alike: one of each order
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -97,13 +106,48 @@ def test_a_twin_is_what_it_is_alone(name: str, monkeypatch: pytest.MonkeyPatch) 
     check_equal(found, compile_operator(operator, second))
 
 
+def drafts_of(operator: Operator, special: Specialization, **how: object) -> tuple[Compiled, list[Schedule]]:
+    """A kernel, and the schedules of the drafts that its compilation made."""
+    tried: list[Schedule] = []
+
+    def noting(computation, signature, schedule, device):
+        tried.append(schedule)
+        return first_draft(computation, signature, schedule, device)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compile_module, "first_draft", noting)
+        return compile_operator(operator, special, **how), tried
+
+
+def test_a_twin_does_not_search_for_its_schedule_again() -> None:
+    operator, passes = load("self_attention"), TwinPasses()
+    first, second = next(pairs(operator))
+    like, tried = drafts_of(operator, first, finish=passes)
+    assert len(tried) > 1 and tried[0] == like.begun != like.schedule == tried[-1]
+    found, again = drafts_of(operator, second, finish=passes, like=like)
+    assert again == [like.schedule]
+    check_equal(found, compile_operator(operator, second))
+
+
+def test_a_kernel_that_is_no_twin_searches_from_the_beginning() -> None:
+    operator, passes = load("incre_flash_attention"), TwinPasses()
+    first, second = next(pairs(operator))
+    like = compile_operator(operator, first, finish=passes)
+    other = replace(second, features=second.features | {"attn_mask"})
+    found, tried = drafts_of(operator, other, finish=passes, like=like)
+    assert tried[:2] == [like.schedule, found.begun]
+    check_equal(found, compile_operator(operator, other))
+    # nor one whose twin these passes do not know any more
+    assert drafts_of(operator, second, finish=TwinPasses(), like=like)[1][0] == like.begun
+
+
 def lowered_pair() -> tuple[Program, Program]:
-    """What passes get for a kernel and its twin."""
+    """What passes get for a kernel and its twin: drafts."""
     operator, given = load("incre_flash_attention"), list[Program]()
 
-    def noting(lowered: Program) -> Finished:
-        given.append(lowered)
-        return twin_programs.all_passes(lowered)
+    def noting(draft: Program) -> Finished:
+        given.append(draft)
+        return twin_programs.all_passes(draft)
 
     for dtype in ("float16", "bfloat16"):
         special = Specialization(dtype=dtype, padded_head_size=64, features=frozenset({"attn_mask"}))
@@ -199,7 +243,7 @@ def test_the_lowered_twin_is_verified() -> None:
     wrong = twin_programs.Substitution({half: replace(half, dtype="bfloat16")}).program(second)
     passes = TwinPasses()
     passes(first)
-    with pytest.raises(InternalError, match=r"after lower: .*bfloat16"):
+    with pytest.raises(InternalError, match=r"after the passes of its twin: .*bfloat16"):
         passes(wrong)
 
 

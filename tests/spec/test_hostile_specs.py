@@ -15,7 +15,7 @@ from attndsl.base.errors import UserError
 from attndsl.spec.operator.loader import load_file
 from tests.support.hostile_specs import hostile_spec
 
-FAST, CHUNK, CHUNKS = 2000, 5000, 20
+FAST, CHUNK, CHUNKS = 500, 5000, 21
 SECONDS = 10.0
 """Of processor time, for one spec: a thousand times what it takes."""
 
@@ -71,9 +71,9 @@ def test_hostile_specs(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("chunk", range(1, CHUNKS + 1))
+@pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_many_hostile_specs(chunk: int, tmp_path: Path) -> None:
-    check(range(chunk * CHUNK, (chunk + 1) * CHUNK), tmp_path)
+    check(range(max(FAST, chunk * CHUNK), (chunk + 1) * CHUNK), tmp_path)
 
 
 def test_the_generator_makes_right_specs_and_wrong_ones(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from attndsl.spec import Operator
 from attndsl.spec.errors import SpecError, SpecFileError
-from attndsl.spec.operator.loader import load_file
+from attndsl.spec.operator.loader import load, load_file
 
 GOOD = """
 from attndsl.spec import attend, Operator
@@ -119,3 +120,13 @@ def test_what_a_helper_decides_by_plain_numbers_is_its_own_affair(tmp_path, monk
     (tmp_path / "mine.py").write_text(f"from {name} import visible\n" + masked)
     op = load_file(tmp_path / "mine.py")
     assert {path.name for path in op.files_read} == {"mine.py", f"{name}.py"}
+
+
+def test_the_file_of_a_spec_is_named_without_its_folder(tmp_path) -> None:
+    shipped = load("self_attention")
+    assert {each.spec_file for each in (shipped, *shipped.modes)} == {"self_attention.py"}
+    (tmp_path / "mine.py").write_text(GOOD)
+    assert load(tmp_path / "mine.py").spec_file == "mine.py"
+    at_a_prompt = {"Operator": Operator}
+    exec(compile("op = Operator('typed')", "<stdin>", "exec"), at_a_prompt)
+    assert at_a_prompt["op"].spec_file == ""

@@ -57,6 +57,12 @@ def decode_spec(folder: Path, *body: str, declared: str = "", schedule: str = ""
     return _loaded(folder, "small_decode", _DECODE, body, declared, schedule)
 
 
+def decode_file(folder: Path, *body: str) -> Path:
+    """The file of :func:`decode_spec` in a folder of its own, which a test may change."""
+    decode_spec(folder, *body)
+    return folder / "small_decode.py"
+
+
 def packed_spec(folder: Path, *body: str, declared: str = "", schedule: str = "tile_k=128") -> Operator:
     """An operator with packed queries and keys; ``s`` is their scaled scores."""
     return _loaded(folder, "small_packed", _PACKED, body, declared, schedule)
@@ -84,9 +90,21 @@ def assert_computes(op: Operator, backend: str, *, tolerance: float = 4e-3, **ar
     np.testing.assert_allclose(np.asarray(found, np.float64), want, rtol=0, atol=tolerance)
 
 
+_loaded_texts: dict[str, Operator] = {}
+"""Operators of the last texts: what a backend compiled of one, the next backend finds. A test that changes its
+operator loads it by itself."""
+_MOST_TEXTS = 8
+
+
 def _loaded(
     folder: Path, name: str, text: str, body: tuple[str, ...], declared: str, schedule: str
 ) -> Operator:
+    written = text.format(body="\n".join(body), declared=declared, schedule=schedule)
     file = folder / f"{name}.py"
-    file.write_text(text.format(body="\n".join(body), declared=declared, schedule=schedule))
-    return load_file(file)
+    file.write_text(written)
+    if written not in _loaded_texts:
+        loaded = load_file(file)
+        if len(_loaded_texts) == _MOST_TEXTS:
+            del _loaded_texts[next(iter(_loaded_texts))]
+        _loaded_texts[written] = loaded
+    return _loaded_texts[written]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from attndsl.base.errors import UserError
+from attndsl.cli.calibration_text import calibration_lines
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
 from attndsl.compiler.compile import compile_operator
 from attndsl.compiler.stored_programs import entry_name
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.lowering.match.schedule_options import resolve
+from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec import Operator
 from attndsl.spec.errors import SpecError, UnknownTargetError
@@ -26,7 +28,8 @@ from attndsl.target import (
     device,
     device_names,
 )
-from attndsl.target.costs import cost_lines
+from attndsl.target.costs import Rate, cost_lines
+from attndsl.target.devices import Calibration
 from tests.support.small_specs import decode_spec
 
 BODY = ("s = attend.scores(query, key)", 'op.output("out", attend.softmax(s) @ value, like=query)')
@@ -63,6 +66,27 @@ def test_what_the_documents_say_of_a_device(name: str, cores: int, clock: float,
     found = device(name)
     assert (found.aic, found.clock, found.global_memory) == (cores, clock, gibibytes << 30)
     assert found.architecture is device(DEFAULT_DEVICE).architecture
+
+
+def test_a_device_without_measurements_of_its_own_says_whose_figures_it_has() -> None:
+    none = "    calibration: none for this device, the figures are those of 910B1 and 910B3"
+    for name in device_names():
+        found = device(name)
+        lines = list(calibration_lines(found))
+        assert (lines[0] == none) is (name in ("ascend910b2", "ascend910b4", "atlas-a3")), name
+        assert found.calibration_error["of_this_device"] is (none not in lines)
+    assert not replace(device("ascend910b1"), name="ascend910b9").is_calibrated
+
+
+def test_a_device_has_rates_and_a_calibration_of_its_own() -> None:
+    known = device(DEFAULT_DEVICE)
+    own = Calibration(measured_on="a test", devices=frozenset(("mine",)), errors=known.calibration.errors)
+    rates = {**known.core_rates, "miss": Rate(48, "a test")}
+    mine = replace(known, name="mine", core_rates=rates, calibration=own)
+    assert mine.rates == {**known.rates, "miss": Rate(48, "a test")}
+    assert mine.cube_loads(mine.rates) == 1.5 * known.cube_loads(known.rates)
+    assert mine.model_version != known.model_version == replace(known, name="twin").model_version
+    assert mine.is_calibrated and mine.calibration_error["measured_on"] == "a test"
 
 
 def test_bandwidths_are_seconds_of_the_device() -> None:

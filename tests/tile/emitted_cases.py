@@ -21,6 +21,7 @@ from attndsl.tile.instructions import (
     LoadFractals,
     LoadNz,
     LoadRows,
+    LoadTransposed,
     Mmad,
     RowReduce,
     SelectOrScalar,
@@ -178,12 +179,9 @@ CUBE: tuple[Instruction, ...] = (
         dst=RIGHT1.region(0, N16 // 16, K16 * 16, K16 * 16),
         src=VALUES.region(64, N16 // 16, K16 * 16, K16 * 16 + 32),
     ),
-    *(
-        LoadFractals(
-            dst=RIGHT0.region(group * (N16 // 16) * 256), src=RIGHT1.region(group * 256),
-            repeat=as_expr(N16 // 16), src_stride=as_expr(K16 // 16), transpose=True,
-        )
-        for group in range(K16 // 16)
+    LoadTransposed(
+        dst=RIGHT0.region(), src=RIGHT1.region(),
+        rows=as_expr(K16 // 16), columns=as_expr(N16 // 16), image_rows=as_expr(K16 // 16),
     ),
     _multiply(M16, N, K, True),
     Fixpipe(dst=SUMS.region(0, M, N16, N16), src=RESULT.region(), m=as_expr(M16)),

@@ -53,8 +53,17 @@ def cast(dst, src, mode, count=100):
     return Convert(dst=line(dst, count), src=line(src, count), mode=mode)
 
 
-def to_nz(rows=5, lanes=48, groups=3, dst=HALVES, src=INT8, pitch=7 * 16):
-    return ConvertToNz(dst=dst.region(32, groups, rows * 16, pitch), src=src.region(32, rows, lanes, 64))
+def to_nz(rows=5, lanes=48, groups=3, dst=HALVES, src=INT8, pitch=7 * 16, mode="CAST_NONE", depth=16):
+    target = dst.region(32, groups, rows * depth, pitch)
+    return ConvertToNz(dst=target, src=src.region(32, rows, lanes, 64), mode=mode)
+
+
+def rounded_to_nz(dst=HALVES, src=X, lanes=48, groups=3):
+    return to_nz(dst=dst, src=src, lanes=lanes, groups=groups, mode="CAST_RINT")
+
+
+def int8_to_nz(lanes=64, groups=2):
+    return to_nz(3, lanes, groups, dst=INT8, src=HALF, pitch=5 * 32, mode="CAST_RINT", depth=32)
 
 
 INTERVALS = [(0, 300), (5, 23), (64, 128), (63, 65), (70, 300), (128, 128), (200, 100), (1, 64), (299, 300)]
@@ -117,6 +126,9 @@ CASES: dict[str, Instruction] = {
     ),
     "load_an_int8_row_with_zeros": LoadRows(dst=line(INT8, 45), src=GM_INT8.region(7, 1, 45), zero_tail=True),
     "to_nz": to_nz(),
+    "to_nz_of_fp32": rounded_to_nz(),
+    "to_nz_of_fp32_in_bf16": rounded_to_nz(dst=BF16),
+    "to_nz_in_int8": int8_to_nz(),
     "load_int32": LoadRows(dst=INT32.region(0, 3, 11, 16), src=GM_INT32.region(7, 3, 11, 13)),
     "store_int8": StoreRows(dst=TO_INT8.region(3, 4, 33, 40), src=INT8.region(0, 4, 33, 64)),
     "store_int32": StoreRows(dst=TO_INT32.region(3, 4, 13, 20), src=INT32.region(0, 4, 13, 16)),
@@ -141,8 +153,24 @@ LIMITS: dict[str, tuple[Instruction, Instruction, str]] = {
         CASES["compare"],
         "there is no comparison ABOUT",
     ),
-    "bytes to halves in Nz": (to_nz(src=UINT8), to_nz(), "source is uint8"),
-    "halves of bytes in Nz": (to_nz(dst=BF16), to_nz(), "destination is bfloat16"),
+    "bytes to halves in Nz": (to_nz(src=UINT8), to_nz(), "Cast from uint8 to float16 in Nz"),
+    "halves of bytes in Nz": (to_nz(dst=BF16), to_nz(), "Cast from int8 to bfloat16 in Nz"),
+    "bytes are not rounded in Nz": (to_nz(mode="CAST_RINT"), to_nz(), "float16 in Nz has no CAST_RINT"),
+    "halves of fp32 in Nz are rounded": (
+        to_nz(src=X),
+        rounded_to_nz(),
+        "Cast from float32 to float16 in Nz has no CAST_NONE",
+    ),
+    "a row of fp32 in Nz is one repeat": (
+        rounded_to_nz(lanes=80, groups=5),
+        rounded_to_nz(lanes=64, groups=4),
+        "lanes a row is 80, must be 1 to 64",
+    ),
+    "column groups of int8 have 32 lanes": (
+        int8_to_nz(lanes=48),
+        int8_to_nz(),
+        "lanes a row is 48, needs a multiple of 32",
+    ),
     "column groups are blocks": (to_nz(lanes=40), to_nz(), "lanes a row is 40, needs a multiple of 16"),
     "a row in Nz is one repeat": (
         to_nz(rows=2, lanes=144, groups=9, pitch=48),

@@ -22,6 +22,7 @@ from attndsl.tile.instructions import (
     LoadFractals,
     LoadNz,
     LoadRows,
+    LoadTransposed,
     Mmad,
     RowReduce,
     SelectOrScalar,
@@ -81,6 +82,13 @@ def fractals(dst=None, src=None, repeat=1):
     return LoadFractals(
         dst=dst or l0a.region(), src=src or l1.region(), repeat=as_expr(repeat), src_stride=ONE
     )
+
+
+def transposed(dst=None, src=None, rows=1, columns=1, image=1):
+    return LoadTransposed(
+        dst=dst or l0b.region(), src=src or l1.region(),
+        rows=as_expr(rows), columns=as_expr(columns), image_rows=as_expr(image),
+    )  # fmt: skip
 
 
 def load(dst, src):
@@ -394,6 +402,24 @@ LIMITS = (
         fractals(repeat=256),
         fractals(repeat=255),
         "repeat is 256, must be 0 to 255",
+    ),
+    Limit(
+        "transposed operands go to L0B",
+        transposed(dst=l0a.region()),
+        transposed(),
+        "destination l0a is in L0A",
+    ),
+    Limit(
+        "an image begins with a channel",
+        transposed(src=l1.region(8)),
+        transposed(src=l1.region(16)),
+        "source offset is 8",
+    ),
+    Limit(
+        "an image has a side of 15 bits",
+        transposed(image=2048),
+        transposed(image=2047),
+        "rows of the image is 32768",
     ),
     Limit("results are in L0C", mmad(dst=f32.region()), mmad(), "destination f32 is in UB, needs L0C"),
     Limit("left in L0A", mmad(a=l0b.region()), mmad(), "left operand l0b is in L0B"),

@@ -57,6 +57,10 @@ ROWS: list[tuple[str, ...]] = [
 ]
 
 
+OF_INT8 = {"LoadDataWithTranspose"}
+"""Names that texts of int8 alone have, which test_int8_cube.py runs."""
+
+
 def row_of(item: Instruction) -> tuple[str, ...]:
     """The row of its table that an instruction is."""
     if isinstance(item, Convert):
@@ -108,7 +112,7 @@ def test_its_text_runs_on_the_emulator(name: str) -> None:
 def test_its_names_in_the_api_are_those_that_it_is_emitted_with(name: str) -> None:
     """Pages print them; an operation of a table that no name tells of would be missing there."""
     emitted = {each.api for each in EMITTED if type(each) is CLASSES[name]}
-    assert emitted == set(CLASSES[name].api_names())
+    assert emitted <= set(CLASSES[name].api_names()) <= emitted | OF_INT8
 
 
 def test_tables_alone_are_no_tests_of_a_meaning() -> None:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from attndsl.expr import Const, as_expr
 from attndsl.target import MemorySpace
-from attndsl.tile.instructions import Fixpipe, LoadBlocks, LoadFractals, LoadNz, Mmad
+from attndsl.tile.instructions import Fixpipe, LoadBlocks, LoadFractals, LoadNz, LoadTransposed, Mmad
+from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench, buffer, tensor
 
@@ -112,7 +113,7 @@ def test_keys_are_their_own_transpose(n, k):
 @settings(max_examples=25)
 @given(k=SIZES, n=SIZES)
 def test_values_are_transposed_fractal_by_fractal(k, n):
-    """Nz of values [K, N] becomes Zn of B = values [K, N], one row of fractals a copy."""
+    """Nz of values [K, N] becomes Zn of B = values [K, N], one row of fractals a copy, or all at once."""
     values = numbers(up16(k), up16(n))
     l1 = buffer("l1", "float16", values.size, MemorySpace.L1)
     l0 = buffer("l0", "float16", values.size, MemorySpace.L0B)
@@ -127,7 +128,55 @@ def test_values_are_transposed_fractal_by_fractal(k, n):
             src_stride=as_expr(depth_groups),
             transpose=True,
         ).run(bench)
-    assert np.array_equal(bench.slot(l0).astype(np.float32), placed(zn, values, values.size, up16(n)))
+    expected = placed(zn, values, values.size, up16(n))
+    assert np.array_equal(bench.slot(l0).astype(np.float32), expected)
+    bench.slot(l0)[...] = 0
+    sizes = map(as_expr, (depth_groups, column_groups, depth_groups))
+    transposed(l0.region(), l1.region(), *sizes).run(bench)
+    assert np.array_equal(bench.slot(l0).astype(np.float32), expected)
+
+
+def transposed(dst, src, rows, columns, image_rows):
+    return LoadTransposed(dst=dst, src=src, rows=rows, columns=columns, image_rows=image_rows)
+
+
+@settings(max_examples=25)
+@given(above=st.integers(0, 3), below=st.integers(0, 3), k=st.integers(1, 3), n=st.integers(1, 3))
+def test_a_block_of_an_image_is_transposed_alone(above, below, k, n):
+    """Fractals of the image above and below the block are left out."""
+    image = numbers((above + k + below) * 16, n * 16)
+    l1 = buffer("l1", "float16", image.size, MemorySpace.L1)
+    l0 = buffer("l0", "float16", k * n * 256, MemorySpace.L0B)
+    bench = Bench()
+    bench.put(l1, placed(nz, image, image.size, len(image)))
+    sizes = map(as_expr, (k, n, above + k + below))
+    transposed(l0.region(), l1.region(above * 256), *sizes).run(bench)
+    block = image[above * 16 : (above + k) * 16]
+    assert np.array_equal(bench.slot(l0).astype(np.float32), placed(zn, block, block.size, n * 16))
+
+
+def test_what_an_image_holds_is_read_and_no_more():
+    l1, l0 = buffer("l1", "float16", 6 * 256, MemorySpace.L1), buffer("l0", "float16", 1024, MemorySpace.L0B)
+    bench = Bench()
+    bench.put(l1, numbers(6, 256).reshape(-1))
+    transposed(l0.region(), l1.region(256), as_expr(2), as_expr(2), as_expr(3)).run(bench)
+    with pytest.raises(IndexError, match=r"1280 elements are read, 1024 are left"):
+        transposed(l0.region(), l1.region(512), as_expr(2), as_expr(2), as_expr(3)).run(bench)
+
+
+def test_limits_of_transposed_blocks():
+    l1, l0 = buffer("l1", "float16", 4096, MemorySpace.L1), buffer("l0", "float16", 4096, MemorySpace.L0B)
+    legal = transposed(l0.region(256), l1.region(16), as_expr(2), as_expr(2), as_expr(2047))
+    assert not list(legal.violations(ARCHITECTURE))
+    b1, b0 = (buffer(each.name, "int8", 4096, each.space) for each in (l1, l0))
+    two = as_expr(2)
+    for wrong, text in (
+        (transposed(l0.region(16), l1.region(16), two, two, two), "multiple of 256"),
+        (transposed(l0.region(), l1.region(), two, two, as_expr(2048)), "rows of the image is"),
+        (transposed(b0.region(), b1.region(), two, two, two), "source is int8"),
+        (transposed(l1.region(), l0.region(), two, two, two), "needs L0B"),
+    ):
+        assert any(text in each for each in wrong.violations(ARCHITECTURE)), text
 
 
 @settings(max_examples=25)

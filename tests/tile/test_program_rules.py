@@ -45,9 +45,14 @@ def compiled() -> Compiled:
     return compile_operator(ops.incre_flash_attention, special)
 
 
-def of_another_architecture() -> Program:
-    other = replace(DEVICE, name="other", architecture=replace(ARCHITECTURE, name="dav-1"))
+def of_architecture(**changed: object) -> Program:
+    """The compiled program for an architecture that differs in this."""
+    other = replace(DEVICE, name="other", architecture=replace(ARCHITECTURE, name="dav-1", **changed))
     return compiled().program.with_(device=other)
+
+
+def of_wider_blocks() -> Program:
+    return of_architecture(block=64)
 
 
 def in_core(core: Core, change: Callable[[Statement], Statement | None]) -> Program:
@@ -290,8 +295,8 @@ BROKEN = (
     (verifier.lifetimes_share_slots, slots_differ, "differ in slots"),
     (
         verifier.instructions_are_the_devices,
-        of_another_architecture,
-        "the instructions are of dav-2201",
+        of_wider_blocks,
+        "dav-1 has a block of 64, the instructions are written for 32",
     ),
     (verifier.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
     (verifier.slots_need_a_lifetime, slots_without_lifetime, "score has 2 slots and no lifetime"),
@@ -356,6 +361,11 @@ def test_a_flag_may_depend_on_what_the_block_shares(condition):
 def test_a_flag_may_depend_on_what_all_cores_collected():
     shared = _flag_under_collected(Symbol("e") == BLOCK_INDEX)
     assert list(verifier.flags_are_uniform(shared)) == []
+
+
+def test_an_architecture_of_another_name_with_the_same_units_has_the_same_instructions():
+    memories = tuple(replace(each, size=2 * each.size) for each in ARCHITECTURE.memories)
+    assert list(verifier.instructions_are_the_devices(of_architecture(memories=memories))) == []
 
 
 def test_a_tiling_field_of_another_name_hides_nothing():

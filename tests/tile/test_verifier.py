@@ -106,11 +106,12 @@ def nested(inner: Symbol) -> For:
 SIZE = ARCHITECTURE.memory(MemorySpace.UB).usable
 DEEPEST, MOST_FLAGS = ARCHITECTURE.cross_core_depth, ARCHITECTURE.cross_core_flags
 IDS = ARCHITECTURE.event_ids
-ALIEN = replace(DEVICE, name="alien", architecture=replace(ARCHITECTURE, name="dav-1"))
+ALIEN = replace(DEVICE, architecture=replace(ARCHITECTURE, name="dav-1", fractal=32))
+TWIN = replace(DEVICE, architecture=replace(ARCHITECTURE, name="dav-2"))
 CASES: dict[str, tuple[object, Program, Program, str]] = {
     "a device of another architecture": (
-        verifier.instructions_are_the_devices, program(fill(), device=ALIEN), program(fill()),
-        "alien has the architecture dav-1, the instructions are of dav-2201",
+        verifier.instructions_are_the_devices, program(fill(), device=ALIEN), program(fill(), device=TWIN),
+        "dav-1 has a fractal of 32, the instructions are written for 16",
     ),
     "an operand off its block": (
         verifier.operands_are_legal, program(fill(offset=4)), program(fill(offset=8)),

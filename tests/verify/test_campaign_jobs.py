@@ -23,6 +23,7 @@ from attndsl.campaign.jobs import Job, LocalProcesses, LocalThreads, WrongJourna
 from attndsl.campaign.runner import CannotTravel, SpecDiffers, case_job
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, stream_of
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 
 def square(number: int) -> int:
@@ -203,8 +204,16 @@ def test_a_case_that_travels_is_the_same_case(name: str) -> None:
             assert array.tobytes() == there.arrays[key].tobytes()
 
 
-def test_who_runs_the_cases_makes_no_difference(tmp_path: Path) -> None:
-    operator = ops.relay_attention
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An operator of one file whose cases are found, run and judged in a fraction of a second."""
+    written = decode_spec(tmp_path_factory.mktemp("small"), DECODE_SCORES, DECODE_RESULT).file
+    assert written is not None
+    return load(written)
+
+
+def test_who_runs_the_cases_makes_no_difference(small: Any, tmp_path: Path) -> None:
+    operator = small
     runners = (None, LocalThreads(1), LocalThreads(2), LocalProcesses(2))
     found = [verify(operator, cases=3, backends=(), jobs=runner) for runner in runners]
     assert len({timeless(each) for each in found}) == 1
@@ -212,8 +221,8 @@ def test_who_runs_the_cases_makes_no_difference(tmp_path: Path) -> None:
     assert len({recorded(each, operator, folder) for each, folder in zip(found, folders, strict=True)}) == 1
 
 
-def test_a_journal_of_cases_is_that_of_their_spec_and_seed(tmp_path: Path) -> None:
-    journal, operator = tmp_path / "journal", ops.relay_attention
+def test_a_journal_of_cases_is_that_of_their_spec_and_seed(small: Any, tmp_path: Path) -> None:
+    journal, operator = tmp_path / "journal", small
     verify(operator, cases=3, backends=(), journal=journal)
     lines = journal.read_bytes().count(b"\n")
     found = verify(operator, cases=4, backends=(), journal=journal)

@@ -18,7 +18,14 @@ from attndsl.verify.cases import cases
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream, allowance, spaces, stream_of
 from attndsl.verify.cases.effects import effective_features
-from attndsl.verify.cases.features import declared_features, features_of, possible_features, work_of
+from attndsl.verify.cases.features import (
+    declared_features,
+    features_of,
+    key_counts,
+    possible_features,
+    tile_of,
+    work_of,
+)
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import FILL, WIDE, WORKLOAD, WORKLOADS, Values
@@ -144,6 +151,26 @@ def test_a_third_of_the_work_is_long_plentiful_and_scarce(generated):
         assert 3 * sum(work.several_a_core for work in works) >= len(works)
         assert 3 * sum(work.few for work in works) >= len(works)
         assert 4 * sum(work.split for work in works) >= sum(work.splits for work in works)
+
+
+def test_half_of_the_cases_have_several_key_tiles_in_each_segment(generated):
+    """Of each mode; keys that a step of a kernel has alone show neither merges nor rings."""
+    several, count = collections.Counter(), collections.Counter()
+    for case in generated.cases:
+        call, mode = case.outline(), case.space.operator.name
+        rows = key_counts(call).max(axis=1, initial=0)
+        several.update((mode, place) for place, keys in enumerate(rows) if keys > tile_of(case.space, call))
+        count[mode] += 1
+    assert several and all(2 * found >= count[mode] for (mode, _), found in several.items()), several
+
+
+def test_rows_of_one_tile_are_among_the_first_cases():
+    """Of a key less or more, too, in each mode: not left to chance."""
+    found = collections.defaultdict(set)
+    for case in made("self_attention").cases[:24]:
+        found[case.space.operator.name] |= {int(keys) for keys in key_counts(case.outline()).reshape(-1)}
+    for keys in found.values():
+        assert keys & {511, 512, 513}, keys
 
 
 def test_a_core_writes_ring_slots_again_in_each_segment(generated):

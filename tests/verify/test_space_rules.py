@@ -23,6 +23,7 @@ from attndsl.verify.space.clauses import conjuncts, keeps
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
+    EDGE,
     FILL,
     FILLS,
     LENGTH_FILLS,
@@ -161,27 +162,30 @@ def test_a_search_leaves_what_is_pinned_and_gives_up_what_is_illegal() -> None:
 
 # The work of a case -----------------------------------------------------------------------------------------
 
-WORK = Work(keys=2000, tiles=4, ring=4, tasks=12, cores=24, reach=65535, pitch=65535)
+WORK = Work(keys=2000, tiles=4, least_tiles=2, ring=4, tasks=12, cores=24, reach=65535, pitch=65535)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({}, "few"),
-        ({"tiles": 5}, "few long"),
-        ({"tasks": 13}, ""),
-        ({"tasks": 0}, ""),
-        ({"tasks": 47}, ""),
-        ({"tasks": 48}, "many"),
-        ({"tasks": 48, "tiles": 5}, "many long"),
-        ({"deep": True}, "few deep"),
-        ({"pitch": 65536}, "few wide"),
-        ({"pitch": 65536, "keys": 1}, "few"),
+        ({}, "several few"),
+        ({"tiles": 5}, "several few long"),
+        ({"tiles": 5, "least_tiles": 1}, "few"),
+        ({"least_tiles": 1}, "few"),
+        ({"tasks": 13}, "several"),
+        ({"tasks": 0}, "several"),
+        ({"tasks": 47}, "several"),
+        ({"tasks": 48}, "several many"),
+        ({"tasks": 48, "tiles": 5}, "several many long"),
+        ({"deep": True}, "several few deep"),
+        ({"edge": True}, "several few edge"),
+        ({"pitch": 65536}, "several few wide"),
+        ({"pitch": 65536, "keys": 1}, "several few"),
     ],
 )
 def test_which_workload_a_case_is(change: dict[str, Any], words: str) -> None:
     work = replace(WORK, **change)
-    every = ("few", "long", "many", "deep", "wide")
+    every = ("few", "several", "long", "many", "deep", "wide", "edge")
     assert {each for each in every if work.keeps(each)} == set(words.split())
     assert work.keeps("any") and work.keeps("") and work.keeps(words)
     assert not work.keeps(" ".join(every))
@@ -207,6 +211,7 @@ def test_each_kind_of_work_comes_up_as_often_as_it_is_asked_for() -> None:
     words = collections.Counter(word for each in WORKLOADS for word in set(each.split()))
     assert all(3 * words[each] > len(WORKLOADS) for each in ("long", "few", "many"))
     assert words["wide"] >= 1 and words["deep"] >= 2 and words["any"] == 1
+    assert WORKLOADS.index(EDGE) < 8, "each of three modes has rows of one tile among the first 24 cases"
     assert "deep long" in WORKLOADS and "long few" in WORKLOADS and "long many" in WORKLOADS
 
 
@@ -218,18 +223,18 @@ def test_scores_rise_or_fall_along_split_keys_in_some_cases() -> None:
     rng = np.random.default_rng(0)
     drawn = [member._fill(rng, turn) for turn in range(200)]
     ramps = [turn for turn, each in enumerate(drawn) if each == {FILL: RAMP}]
-    assert ramps[:4] == [3, 5, 14, 16]
+    assert ramps[:4] == [3, 5, 16, 18]
     probes = sum(each == {FILL: PROBE} for each in drawn)
     assert 50 <= probes <= 80 and {} in drawn
 
 
 def test_kinds_of_lengths_and_masks_that_are_drawn() -> None:
-    assert set(LENGTH_FILLS) == {"mixed", "edges", "full", "single", "zero", "one"}
-    assert {"mixed", "edges", "full"} == LONG_FILLS
+    assert set(LENGTH_FILLS) == {"mixed", "edges", "gaps", "full", "single", "zero", "one"}
+    assert {"mixed", "edges", "gaps", "full"} == LONG_FILLS
     assert set(MASK_FILLS) >= {"random", "causal", "rows", "none", "last", "all"}
     assert set(SLACK) == {0, 1, 3, 17} and len(FILLS) == 7
     often = {kind: LENGTH_FILLS.count(kind) for kind in set(LENGTH_FILLS)}
-    assert often == {"mixed": 3, "edges": 3, "full": 1, "single": 1, "zero": 1, "one": 1}
+    assert often == {"mixed": 3, "edges": 3, "gaps": 1, "full": 1, "single": 1, "zero": 1, "one": 1}
 
 
 def test_keys_lie_around_tiles_rings_and_pages() -> None:
@@ -299,3 +304,22 @@ def test_spaces_of_modes_have_the_values_that_choose_them() -> None:
         "self_attention_prefix_encoder": {4},
     }
     assert isinstance(SPACES["relay_attention"], CaseSpace)
+
+
+@pytest.mark.parametrize("operator", [ops.relay_attention, *ops.self_attention.modes], ids=str)
+def test_a_change_of_one_variable_gives_the_environment_of_the_changed_assignment(
+    operator: Any,
+) -> None:
+    space, rng = CaseSpace(operator), np.random.default_rng(0)
+    short = {"headNum", "kvHeadNum", "qkScale"} & space._resting.keys()
+    size = next(name for name in space.variables if name in operator.dims_by_name)
+    assert short and size not in space._resting
+    for _ in range(4):
+        assignment = {
+            name: values[int(rng.integers(len(values)))] for name, values in space.variables.items()
+        }
+        env = space.environment(assignment)
+        for name in (*sorted(short), size):
+            for value in space.variables[name]:
+                wanted = space.environment({**assignment, name: value})
+                assert space.changed(env, assignment, name, value) == wanted

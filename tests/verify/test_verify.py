@@ -478,6 +478,24 @@ def test_a_report(report):
     assert max(map(len, text.getvalue().split("miss case")[0].splitlines())) <= 200
 
 
+@pytest.mark.parametrize("width", [60, 100, 140, 240])
+def test_a_narrow_table_has_what_does_not_fit_below_each_case(made_report, width) -> None:
+    """No cell is cut or wrapped; a wide table has a line a case and nothing below."""
+    found, text = made_report[0], io.StringIO()
+    shown = replace(found, rows=tuple(replace(row, results=row.results[:1]) for row in found.rows))
+    shown = replace(shown, backends=found.backends[:1])
+    shown.print(Console(file=text, width=width, force_terminal=True, color_system=None))
+    lines = text.getvalue().partition(f"{found.backends[0]}: ")[0].splitlines()
+    assert "\u2026" not in "".join(lines) and max(map(len, lines)) <= width
+    marked = [line.split("\u2502") for line in lines if line.startswith("\u2502")]
+    below = " ".join(" ".join(line.split()) for line in lines if line.startswith(" "))
+    assert [cells[1].strip() for cells in marked if cells[1].strip()] == [str(row.case) for row in shown.rows]
+    assert bool(below) is (width < 240)
+    for row in shown.rows if below else ():
+        assert (row.shape in below) is (width < 140)
+        assert all(f"{name}=" in below for name in row.stated) and ", ".join(row.tensors) in below
+
+
 def test_the_snippet_runs_the_case_again(report, capsys):
     found, _ = report
     row = found.misses[0]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from attndsl import ops
+from attndsl.base.package_files import specs_dir
+from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.space.clauses import Clause
 from attndsl.verify.space.size_facts import EXTENTS
@@ -63,16 +65,19 @@ def test_what_is_exactly_affordable_is() -> None:
     [
         ("any", 1, 1, 0),
         ("few", 1, 1, 0),
-        ("long few", TILE * RING, 1, 1),
-        ("long few", TILE * RING + 1, 1, 0),
-        ("long many", 1, TILE * RING + 1, 0),
-        ("long", 7, TILE * RING - 9, 10),
+        ("long few", TILE * RING, TILE + 1, 1),
+        ("long few", TILE * RING + 1, TILE + 1, 0),
+        ("long few", TILE * RING + 1, TILE - 4, 5),
+        ("long many", TILE + 1, TILE * RING + 1, 0),
+        ("long", TILE + 7, TILE * RING - 9, 10),
+        ("several", TILE + 1, TILE + 1, 0),
+        ("several", TILE, TILE - 1, 3),
     ],
 )
 def test_long_rows_have_more_tiles_than_the_ring_has_slots(
     workload: str, keys: int, shared: int, missing: int
 ) -> None:
-    """In one of the segments."""
+    """In one of the segments, and several in the others."""
     rows = clause("long rows")
     assert rows.gap is not None
     sizes = {"B": 1, "N": 1, "K": 1, "T": keys, "U": shared, "G": 1}
@@ -89,6 +94,26 @@ def test_deep_rows_are_long_for_each_core_in_each_segment() -> None:
     assert rows.gap(env("deep long", **sizes | {"T": 2 * TILE * RING})) == 1
     assert rows.gap(env("deep long", **sizes | {"T": 2 * TILE * RING, "U": TILE * RING - 2})) == 4
     assert rows.gap(env("deep", **sizes | {"G": CORES // 4})) == 3 * TILE * RING
+
+
+def test_each_capacity_of_a_cascade_is_long_enough() -> None:
+    """Levels whose largest is the extent of the keys are segments of their own, with the values of keys."""
+    (cascade,) = spaces(load(str(specs_dir() / "variants" / "cascade.py")))
+    tile, ring = cascade.edges[0]
+    rows, sizes = clause("long rows", cascade), {"B": 1, "N": 1, "K": 1, "Q": 1}
+    for name in ("T1", "T2", "T3"):
+        assert set(cascade.sizes_of("T")) <= set(cascade.variables[name])
+    levels = {"T1": tile + 1, "T2": tile * ring + 1, "T3": tile + 1}
+    assert rows.holds(env("long few", **sizes, T=tile * ring + 1) | levels)
+    assert rows.gap is not None
+    assert rows.gap(env("long few", **sizes, T=tile * ring + 1) | levels | {"T3": tile - 1}) == 2
+
+
+@pytest.mark.parametrize(("keys", "holds"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
+def test_rows_that_end_with_a_tile_miss_it_by_a_key_at_most(keys: int, holds: bool) -> None:
+    sizes = {"B": 1, "N": 1, "K": 1}
+    assert clause("rows of a tile").holds(env("edge many", **sizes, T=TILE + keys)) is holds
+    assert clause("rows of a tile").holds(env("many", **sizes, T=TILE + keys))
 
 
 @pytest.mark.parametrize(
@@ -151,12 +176,13 @@ def test_lengths_are_full_where_rows_shall_be_long(workload: str, own: str, shar
     assert clause("rows are full where they shall be long").holds(env(workload) | lengths) is holds
 
 
-def test_groups_are_read_where_rows_shall_be_deep() -> None:
+def test_groups_are_read_where_rows_shall_be_long() -> None:
     filled = clause("rows are full where they shall be long")
     lengths = {"fill(kvSeqLen)": "full", "fill(kvShareLen)": "full"}
     assert not filled.holds(env("deep long") | lengths | {"fill(kvShareMap)": "zero"})
     assert filled.holds(env("deep long") | lengths | {"fill(kvShareMap)": "mixed"})
-    assert filled.holds(env("long few") | lengths | {"fill(kvShareMap)": "zero"})
+    assert not filled.holds(env("long few") | lengths | {"fill(kvShareMap)": "zero"})
+    assert filled.holds(env("few") | lengths | {"fill(kvShareMap)": "zero"})
 
 
 def test_keys_are_those_of_a_split_where_a_schedule_may_split() -> None:

@@ -136,10 +136,15 @@ def _choice(step: Step) -> Assigned | None:
         return None
     if isinstance(test, Compare) and values[1].same(Const(True)):  # a truth
         opposite = Compare(OPERATORS[test.op].opposite, test.left, test.right)
-        return replace(items[0], value=Logic("or", opposite, values[0]))
+        return replace(items[0], value=_either(opposite, values[0]))
     if values[0].same(Const(True)):
-        return replace(items[0], value=Logic("or", test, values[1]))
+        return replace(items[0], value=_either(test, values[1]))
     return replace(items[0], value=select(test, *values))
+
+
+def _either(first: Expr, second: Expr) -> Expr:
+    """Whether one of two conditions holds."""
+    return first if second.same(Const(False)) else Logic("or", first, second)
 
 
 def _branches(cases: Iterable[Case], inner: frozenset[str], spelling: Spelling) -> Iterator[str]:

@@ -97,6 +97,7 @@ class KernelText:
     guard: str
     summary: str
     document: str
+    spec_file: str
     specialization: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -154,6 +155,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         guard=f"ATTNDSL_{name.upper()}_H",
         summary=comment(program.summary or compiled.operator.name),
         document=comment(compiled.operator.document),
+        spec_file=comment(compiled.operator.spec_file),
         specialization=tuple(_specializations((compiled, *others))),
         pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
@@ -286,6 +288,8 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             parts = [] if when is None else [*_operands(when)]
             notes += [f"{end} tile of an item" for end in ends if any(part.same(ends[end]) for part in parts)]
             notes += ["items of one tile"] if _is_of_one_tile(stage) else []
+            if stage.warms is not None and loop.prefetch is not None:
+                notes.append(f"first {cxx_text(loop.prefetch)} steps")
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
     if any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."

@@ -18,7 +18,7 @@ from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
 from attndsl.tile.instructions.base import is_one
-from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH, fractal_depth
 from attndsl.tile.instructions.units import BLOCK_LANES, block_elements, repeat_elements
 from attndsl.tile.statements import For, If, Let, Statement, only
 
@@ -256,10 +256,12 @@ def _same_region(first: Region, second: Region) -> bool:
 
 
 def _fractals(item: LoadFractals, loop: For, names: Spelling) -> str | None:
-    """The left operand of a product as it is, or the right one with each square transposed."""
+    """The left operand of a product as it is, or the right one of int8 with each square transposed."""
     depth = fractal_depth(item.src.buffer.dtype)
+    if item.transpose and not depth.same(INT8_DEPTH):
+        return None
     dst, src = _linear(item.dst.offset, loop.var), _linear(item.src.offset, loop.var)
-    columns = _columns(item.repeat, depth) if item.transpose else item.repeat
+    columns = _columns(item.repeat) if item.transpose else item.repeat
     if dst is None or src is None or columns is None or not _is_number(loop.step, 1):
         return None
     rows_of_square = depth if item.transpose else FRACTAL_SIZE
@@ -267,15 +269,13 @@ def _fractals(item: LoadFractals, loop: For, names: Spelling) -> str | None:
     if not moves or item.dst.buffer.dtype != item.src.buffer.dtype:
         return None
     places = f"{names.local(item.dst.buffer, dst[0])}, {names.local(item.src.buffer, src[0])}"
-    call = "LoadTransposed" if item.transpose else "LoadLeft"
+    call = "LoadTransposedInt8" if item.transpose else "LoadLeft"
     return f"{call}({places}, {', '.join(map(names.expr, (loop.end, columns, item.src_stride)))});"
 
 
-def _columns(squares: Expr, depth: Expr) -> Expr | None:
-    """The fractals side by side that fill so many squares; None if they are not told."""
-    if depth.same(FRACTAL_SIZE):
-        return squares
-    if not isinstance(squares, Pair) or squares.op != "//" or not squares.right.same(depth):
+def _columns(squares: Expr) -> Expr | None:
+    """The fractals of int8 side by side that fill so many squares; None if they are not told."""
+    if not isinstance(squares, Pair) or squares.op != "//" or not squares.right.same(INT8_DEPTH):
         return None
     whole = squares.left
     if isinstance(whole, Pair) and whole.op == "*" and whole.right.same(FRACTAL_SIZE):

@@ -15,11 +15,11 @@ from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
-from attndsl.expr import Binary, Compare, Const, Expr, Named, Select, round_up
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, Named, Select, round_up
 from attndsl.lowering.match.schedule_options import ALWAYS_TOLD, DEFAULT, Schedule, multiple_of
 from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer, item_bytes
-from attndsl.tile.program import Constant, Program
+from attndsl.tile.program import Constant, Program, Requirement
 
 _INDENT = "    "
 _KIB = 1024
@@ -124,10 +124,64 @@ def schedule_text(
         options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
         others=", ".join(others),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
-        requirements=tuple((constant_text(each.condition), each.meaning) for each in program.requirements),
+        requirements=tuple(_assertions(program.requirements)),
         memories=memories(program, spelling),
         half_bank_row=program.device.architecture.half_bank_row,
     )
+
+
+def _assertions(requirements: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
+    """Conditions with their meanings, those of one constant alone together; of its bounds the tightest."""
+    together: dict[object, list[Requirement]] = {}
+    for each in requirements:
+        named = {node.name for node in each.condition.walk() if isinstance(node, Named)}
+        together.setdefault(named.pop() if len(named) == 1 else each, []).append(each)
+    for group in together.values():
+        parts = _tightest([part for each in group for part in _conjuncts(each.condition)])
+        meanings = dict.fromkeys(each.meaning for each in group)
+        yield " && ".join(map(_part_text, parts)), "; ".join(meanings)
+
+
+def _part_text(part: Expr) -> str:
+    """A condition as one of several."""
+    alternatives = isinstance(part, Logic) and part.op == "or"
+    return f"({constant_text(part)})" if alternatives else constant_text(part)
+
+
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The conditions that all have to hold."""
+    if isinstance(condition, Logic) and condition.op == "and":
+        yield from _conjuncts(condition.left)
+        yield from _conjuncts(condition.right)
+    else:
+        yield condition
+
+
+def _tightest(parts: Sequence[Expr]) -> list[Expr]:
+    """The conditions without bounds of a constant that another one of them implies."""
+    bounds = {part: bound for part in parts if (bound := _bound(part)) is not None}
+    most = {"<=": min, ">=": max}
+
+    def is_kept(part: Expr) -> bool:
+        if part not in bounds:
+            return True
+        op, number = bounds[part]
+        same = [each for each in bounds if bounds[each][0] == op]
+        return number == most[op](bounds[each][1] for each in same) and part is next(
+            each for each in same if bounds[each][1] == number
+        )
+
+    return [part for part in parts if is_kept(part)]
+
+
+def _bound(part: Expr) -> tuple[str, int] | None:
+    """A bound of a constant by a number: ``<=`` or ``>=`` with it; None of other conditions."""
+    if not isinstance(part, Compare) or part.op not in ("<=", ">="):
+        return None
+    number = part.right
+    if not isinstance(part.left, Named) or not isinstance(number, Const) or isinstance(number, Named):
+        return None
+    return part.op, int(number.value)
 
 
 def number_constants(program: Program) -> Iterator[ConstantText]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter
@@ -19,14 +19,16 @@ from attndsl.compiler.compile import Compiled
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A specialization: its key, the namespace of its text with the dtype that the text leaves open, the
-    arguments that it takes."""
+    """A kernel as it is called: the namespace of its text with the dtype that the text leaves open, the
+    arguments that it takes.
+
+    ``keys``: number and name of each specialization that is this kernel.
+    """
 
     text: str
     dtype: str
-    key: int
-    key_name: str
     arguments: tuple[str, ...]
+    keys: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ def _groups(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -
 def _branches(
     kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...], texts: SharedTexts
 ) -> Iterator[Branch]:
+    found: dict[Branch, list[tuple[int, str]]] = {}
     for compiled in kernels:
         arguments = []
         for tensor in compiled.program.parameters:
@@ -134,6 +137,7 @@ def _branches(
             arguments.append(_only(name) if name in lists and not tensor.listed else name)
         parameter = dtype_parameter(compiled)
         dtype = "" if parameter is None else cxx_type(parameter.own)
-        yield Branch(
-            texts.of(compiled).name, dtype, tiling_key(compiled), key_name(compiled), tuple(arguments)
-        )
+        branch = Branch(texts.of(compiled).name, dtype, tuple(arguments))
+        found.setdefault(branch, []).append((tiling_key(compiled), key_name(compiled)))
+    for branch, keys in found.items():
+        yield replace(branch, keys=tuple(keys))

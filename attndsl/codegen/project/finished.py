@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attndsl.base.disk_cache import (
     content_key,
+    find_entry,
     stored_or_made,
     stores_programs,
 )
@@ -79,6 +82,10 @@ Earlier = Callable[[str], Sequence[KernelRequest]]
 """The requests that a project was made for before, by the name of its folder."""
 
 
+Turn = Callable[[int], object]
+"""Called when the projects of an operator are waited for, with its number."""
+
+
 def finished_projects(
     operator: Operator, request: KernelRequest, earlier: Earlier | None = None
 ) -> tuple[FinishedProject, ...]:
@@ -91,12 +98,53 @@ def finished_projects(
 
     Raises:
         EarlierRequestFails: the spec has changed since an earlier request.
-        As :func:`attndsl.codegen.project.project.plan_projects`; failures are not stored.
+        As :func:`attndsl.codegen.project.project.plan_together`; failures are not stored.
     """
-    made = _stored(operator, (request.told,), lambda: _made(operator, request))
-    if earlier is None:
-        return made
-    return tuple(_united(operator, each, earlier(each.folder)) for each in made)
+    return all_finished_projects((operator,), request, earlier)
+
+
+def all_finished_projects(
+    operators: Sequence[Operator],
+    request: KernelRequest,
+    earlier: Earlier | None = None,
+    turn: Turn = lambda number: None,
+) -> tuple[FinishedProject, ...]:
+    """As :func:`finished_projects`, of several operators: what the disk has not is made together.
+
+    Raises:
+        As :func:`finished_projects`, for the first operator that fails.
+    """
+    missing = _Missing(operators, request, turn)
+    found: list[FinishedProject] = []
+    for number, operator in enumerate(operators):
+        turn(number)
+        made = _stored(operator, (request.told,), partial(missing.made, number))
+        found += made if earlier is None else (_united(operator, each, earlier(each.folder)) for each in made)
+    return tuple(found)
+
+
+class _Missing:
+    """The projects that the disk has not, made together when the first of them is asked for."""
+
+    def __init__(self, operators: Sequence[Operator], request: KernelRequest, turn: Turn) -> None:
+        self._operators, self._request, self._turn = operators, request, turn
+        self._made: dict[int, tuple[FinishedProject, ...]] = {}
+
+    def made(self, number: int) -> tuple[FinishedProject, ...]:
+        """Those of one of the operators."""
+        if number not in self._made:
+            numbers = [number, *filter(self._lacks, range(number + 1, len(self._operators)))]
+            made = _made(
+                [self._operators[each] for each in numbers],
+                self._request,
+                lambda place: self._turn(numbers[place]),
+            )
+            self._made |= zip(numbers, made, strict=True)
+        return self._made[number]
+
+    def _lacks(self, number: int) -> bool:
+        name = _entry_name(self._operators[number], (self._request.told,))
+        return name is None or find_entry(name) is None
 
 
 def _united(
@@ -125,29 +173,39 @@ def _stored(
     return stored_or_made(_entry_name(operator, told), make, _read, _write)
 
 
-def _made(operator: Operator, request: KernelRequest) -> tuple[FinishedProject, ...]:
+def _made(
+    operators: Sequence[Operator], request: KernelRequest, turn: Turn
+) -> list[tuple[FinishedProject, ...]]:
+    """The projects of each operator."""
     with seldom_collected():
-        from attndsl.codegen.project.project import plan_projects  # late: a stored project needs no compiler
+        # late: a stored project needs no compiler
+        from attndsl.codegen.project.project import plan_together, project_requests
 
-        return tuple(_as_files(each) for each in plan_projects(operator, request))
+        requests = [project_requests(each, request) for each in operators]
+        of = [number for number, some in enumerate(requests) for _ in some]
+        projects = _as_files(plan_together([*chain(*requests)], lambda place: turn(of[place])))
+        return [tuple(islice(projects, len(some))) for some in requests]
 
 
 def _united_made(mode: Operator, requests: Sequence[KernelRequest]) -> FinishedProject:
     with seldom_collected():
         from attndsl.codegen.project.project import plan_project
 
-        return _as_files(plan_project(mode, *requests))
+        return next(_as_files((plan_project(mode, *requests),)))
 
 
-def _as_files(project: Project) -> FinishedProject:
-    return FinishedProject(
-        operator=project.operator.name,
-        folder=project.folder,
-        requests=project.requests,
-        files=project.files(),
-        not_lowered=project.not_lowered,
-        reason=project.reason,
-    )
+def _as_files(projects: Sequence[Project]) -> Iterator[FinishedProject]:
+    from attndsl.codegen.project.project import files_together
+
+    for project, files in zip(projects, files_together(projects), strict=True):
+        yield FinishedProject(
+            operator=project.operator.name,
+            folder=project.folder,
+            requests=project.requests,
+            files=files,
+            not_lowered=project.not_lowered,
+            reason=project.reason,
+        )
 
 
 def _entry_name(operator: Operator, told: Sequence[str]) -> str | None:

@@ -14,7 +14,7 @@ from attndsl.codegen.project.folder_lock import locked
 from attndsl.spec.operator.operator import Operator
 
 Progress = Callable[[Operator, int], object]
-"""Called before an operator's projects are made, with its number."""
+"""Called when an operator's projects are waited for, with its number."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,12 @@ class Generation:
 
         Raises:
             FolderTaken: the folder of a project is another operator's.
-            As :func:`attndsl.codegen.project.finished.finished_projects`.
+            As :func:`attndsl.codegen.project.finished.all_finished_projects`.
         """
         self._earlier.clear()
-        projects: list[FinishedProject] = []
-        for number, operator in enumerate(self.operators):
-            if self.progress is not None:
-                self.progress(operator, number)
-            projects += finished.finished_projects(operator, self.request, self._remembered)
+        projects = finished.all_finished_projects(
+            self.operators, self.request, self._remembered, self._report
+        )
         self._hold_apart(projects)
         return self._compared(projects)
 
@@ -81,6 +79,10 @@ class Generation:
             for each in done:
                 each.change.apply()
         return done
+
+    def _report(self, number: int) -> None:
+        if self.progress is not None:
+            self.progress(self.operators[number], number)
 
     def _hold_apart(self, projects: Sequence[FinishedProject]) -> None:
         owners = {each.folder: owner_of(self.out / each.folder) for each in projects}

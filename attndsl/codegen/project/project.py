@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attndsl.base.errors import UserError
-from attndsl.base.jobs import fork_map
+from attndsl.base.jobs import fork_map_while_made
 from attndsl.codegen.host.op_definition import check_told_apart
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, twin
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
@@ -52,11 +52,7 @@ class Project:
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        if not self.kernels:
-            return {}
-        from attndsl.codegen.project.project_files import project_files
-
-        return project_files(self.kernels, _page(self))
+        return files_together((self,))[0]
 
     def write(self, out: Path) -> tuple[Path, ...]:
         """Write the project to ``out/NAME``; returns the files that changed.
@@ -72,14 +68,43 @@ class Project:
         return names_of(self.operator).op
 
 
-def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, ...]:
-    """The projects of an operator and of its modes, which have signatures of their own.
+@dataclass(frozen=True)
+class ProjectRequest:
+    """What a project is to have: the kernels of an operator or mode that any of ``requests`` asks for."""
 
-    A combination that is asked for by name is made for the modes that have it, and for one alone where the
-    parameter that decides between them is set.
+    operator: Operator
+    requests: tuple[KernelRequest, ...]
+
+
+Turn = Callable[[int], object]
+"""Called when the first kernel of a project is waited for, with the number of the project's request."""
+
+
+def files_together(projects: Sequence[Project]) -> tuple[dict[str, str], ...]:
+    """Every file of several projects by name, none without a kernel; the same processes write all of them."""
+    if not any(each.kernels for each in projects):
+        return tuple({} for _ in projects)
+    from attndsl.codegen.project.project_files import project_files
+
+    made = iter(project_files([(each.kernels, _page(each)) for each in projects if each.kernels]))
+    return tuple(next(made) if each.kernels else {} for each in projects)
+
+
+def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, ...]:
+    """The projects of an operator and of its modes, as of :func:`project_requests`.
 
     Raises:
         As :func:`plan_project`.
+    """
+    return plan_together(project_requests(operator, request))
+
+
+def project_requests(operator: Operator, request: KernelRequest) -> tuple[ProjectRequest, ...]:
+    """The projects that a request stands for: of an operator and of its modes, which have signatures of their
+    own.
+
+    A combination that is asked for by name is made for the modes that have it, and for one alone where the
+    parameter that decides between them is set.
     """
     parameter, _ = operator.modes_by_value
     every = (operator, *operator.modes)
@@ -88,7 +113,7 @@ def plan_projects(operator: Operator, request: KernelRequest) -> tuple[Project, 
         every = (mode,)
     elif request.by_name:
         every = tuple(each for each in every if _has(each, request)) or (operator,)
-    return tuple(plan_project(each, request) for each in every)
+    return tuple(ProjectRequest(each, (request,)) for each in every)
 
 
 def _has(operator: Operator, request: KernelRequest) -> bool:
@@ -109,15 +134,102 @@ def plan_project(operator: Operator, *requests: KernelRequest) -> Project:
         NotLowered: a combination that was asked for by name has no kernel yet.
         ScheduleError: the stated schedule does not fit.
     """
-    check_told_apart(names_of(operator))
+    return plan_together((ProjectRequest(operator, requests),))[0]
+
+
+def plan_together(
+    requests: Sequence[ProjectRequest], turn: Turn = lambda number: None
+) -> tuple[Project, ...]:
+    """The projects of several requests. The same processes compile the kernels of all, so that none of them
+    waits for the last kernel of a project.
+
+    Raises:
+        As :func:`plan_project`, for the first that fails.
+    """
+    asked: list[list[tuple[Wanted, bool]]] = []
+    found: list[dict[Specialization, Compiled | None]] = [{} for _ in requests]
+
+    def pairs() -> Iterator[_Pair]:
+        for number, each in enumerate(requests):
+            check_told_apart(names_of(each.operator))
+            asked.append(_asked(each.operator, each.requests))
+            specials = [wanted.special for wanted, _ in asked[-1]]
+            for pair in _pairs(each.operator, specials):
+                yield _Pair(number, pair, frozenset(pair).intersection(specials))
+
+    def made(pair: _Pair) -> tuple[bytes | None, ...]:
+        return tuple(_parts(requests[pair.request].operator, each, pair.asked) for each in pair.specials)
+
+    import networkx  # noqa: F401 - here, once: forked workers have it then
+
+    last = -1
+    for pair, parts in fork_map_while_made(made, pairs()):
+        if pair.request != last:
+            last = pair.request
+            turn(last)
+        _prepare_for_files()
+        _keep(requests[last].operator, pair.specials, parts, found[last])
+    return tuple(map(_planned, requests, asked, found))
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A specialization with its twin, where it has one: with the twin it may share a text, and the process
+    that compiles both need not make of the second what passes made of the first.
+
+    ``request``: the number of the request whose project they are of; ``asked``: those that the project has.
+    """
+
+    request: int
+    specials: tuple[Specialization, ...]
+    asked: frozenset[Specialization]
+
+
+def _parts(operator: Operator, special: Specialization, asked: Collection[Specialization]) -> bytes | None:
+    """A compiled specialization in parts; empty where the cache has it from now on, None where there is
+    none."""
+    try:
+        compiled = compiled_for(operator, special)
+    except NotLowered:
+        return None
+    except ScheduleError:
+        if special in asked:
+            raise
+        return None
+    return b"" if is_stored(operator, special) else parts_of(compiled)
+
+
+def _keep(
+    operator: Operator,
+    specials: Sequence[Specialization],
+    parts: Sequence[bytes | None],
+    found: dict[Specialization, Compiled | None],
+) -> None:
+    """Put together what a process has compiled, and find out what processes that write files will ask for."""
+    for special, part in zip(specials, parts, strict=True):
+        if part is None:
+            found[special] = None
+        else:
+            found[special] = (
+                keep_compiled(with_operator(part, operator)) if part else compiled_for(operator, special)
+            )
+    for each in filter(None, map(found.get, specials)):
+        guards(each)
+        dtype_parameter(each)
+
+
+def _planned(
+    request: ProjectRequest,
+    asked: Sequence[tuple[Wanted, bool]],
+    found: Mapping[Specialization, Compiled | None],
+) -> Project:
+    """The project of a request whose kernels are compiled; None of those that have no lowering."""
+    operator, requests = request.operator, request.requests
     kernels: dict[tuple[DispatchGuard, ...], Compiled] = {}
     missing: dict[str, NotLowered] = {}
-    asked = _asked(operator, requests)
-    for (wanted, by_name), made in zip(
-        asked, _compiled(operator, [each.special for each, _ in asked]), strict=True
-    ):
+    for wanted, by_name in asked:
         try:
-            compiled = compiled_for(operator, wanted.special) if made is None else made
+            compiled = found[wanted.special] or compiled_for(operator, wanted.special)
         except NotLowered as error:
             if by_name:
                 raise
@@ -147,46 +259,6 @@ def _asked(operator: Operator, requests: Sequence[KernelRequest]) -> list[tuple[
             first, by_name = found.get(wanted.special, (wanted, False))
             found[wanted.special] = (first, by_name or request.by_name)
     return list(found.values())
-
-
-def _compiled(operator: Operator, specials: Sequence[Specialization]) -> list[Compiled | None]:
-    """The compiled specializations, by several processes; None where one has no lowering.
-
-    Their twins, with which they may share a text, are compiled with them, each by the process that has just
-    compiled the other: what passes make of one they need not make of the other again.
-    """
-    asked, pairs = frozenset(specials), _pairs(operator, specials)
-
-    def made(pair: tuple[Specialization, ...]) -> tuple[bytes | None, ...]:
-        return tuple(map(parts, pair))
-
-    def parts(special: Specialization) -> bytes | None:
-        """The program in parts; nothing where the cache has it from now on."""
-        try:
-            compiled = compiled_for(operator, special)
-        except NotLowered:
-            return None
-        except ScheduleError:
-            if special in asked:
-                raise
-            return None
-        return b"" if is_stored(operator, special) else parts_of(compiled)
-
-    def kept(special: Specialization, parts: bytes | None) -> Compiled | None:
-        if parts is None:
-            return None
-        return keep_compiled(with_operator(parts, operator)) if parts else compiled_for(operator, special)
-
-    import networkx  # noqa: F401 - here, once: forked workers have it then
-
-    found: dict[Specialization, Compiled | None] = {}
-    for pair, done in zip(pairs, fork_map(made, pairs), strict=True):
-        _prepare_for_files()
-        found |= zip(pair, map(kept, pair, done), strict=True)
-        for each in filter(None, map(found.get, pair)):
-            guards(each)
-            dtype_parameter(each)
-    return [found[special] for special in specials]
 
 
 @lru_cache(maxsize=1)

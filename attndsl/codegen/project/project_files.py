@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 from attndsl.base.jobs import fork_map
@@ -47,10 +48,48 @@ class Page:
     not_lowered: Mapping[str, str]
 
 
-def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
-    """Every file of a project with kernels."""
+def project_files(projects: Sequence[tuple[Sequence[Compiled], Page]]) -> tuple[dict[str, str], ...]:
+    """Every file of projects with kernels, made by the same processes.
+
+    Work that takes long comes first, so that these end at the same time.
+    """
+    around = [_around(kernels, page) for kernels, page in projects]
+    cases = [
+        [partial(cases_of, each, number) for number, each in enumerate(kernels)] for kernels, _ in projects
+    ]
+    texts = [
+        [partial(_text_at, path, text) for path, text in kernel_files(kernels).items()]
+        for kernels, _ in projects
+    ]
+    every: list[Callable[[], Any]] = [*chain(*around), *chain(*cases), *chain(*texts)]
+    done = fork_map(lambda task: task(), every)
+    files, calls, more = ([list(islice(done, len(work))) for work in kind] for kind in (around, cases, texts))
+    return tuple(
+        _files(kernels, page, dict(chain.from_iterable(each.items() for each in (*first, *last))), found)
+        for (kernels, page), first, found, last in zip(projects, files, calls, more, strict=True)
+    )
+
+
+def _around(kernels: Sequence[Compiled], page: Page) -> list[Callable[[], dict[str, str]]]:
+    """What makes the files that no kernel's text and no call is in."""
     names = page.names
-    by_kernel, found = _in_parallel(kernels, page)
+    return [
+        partial(files_around, kernels),  # first, as it takes longest
+        partial(host_files, names),
+        partial(definition_files, names, kernels),
+        partial(binding_files, names, page),
+    ]
+
+
+def _files(
+    kernels: Sequence[Compiled],
+    page: Page,
+    found: dict[str, str],
+    calls: Sequence[tuple[DeviceCase, ...]],
+) -> dict[str, str]:
+    """All files of a project, with those that several processes have made; ``calls``: of the project's own
+    tests, by kernel."""
+    names, by_kernel = page.names, dict(zip(map(kernel_name, kernels), calls, strict=True))
     cases = tuple(case for of_kernel in by_kernel.values() for case in of_kernel)
     plain = [case for case in cases if case.made_by_counting]
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
@@ -60,26 +99,6 @@ def project_files(kernels: Sequence[Compiled], page: Page) -> dict[str, str]:
     found |= launch_files(names, smallest)
     found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
-
-
-def _in_parallel(
-    kernels: Sequence[Compiled], page: Page
-) -> tuple[dict[str, tuple[DeviceCase, ...]], dict[str, str]]:
-    """The calls of the project's own tests by kernel, and the files that no call is in: by several
-    processes."""
-    names = page.names
-    work: list[Callable[[], Any]] = [
-        partial(files_around, kernels),  # first, as it takes longest
-        partial(host_files, names),
-        partial(definition_files, names, kernels),
-        partial(binding_files, names, page),
-    ]
-    work += [partial(_text_at, path, text) for path, text in kernel_files(kernels).items()]
-    count = len(work)
-    work += [partial(cases_of, each, number) for number, each in enumerate(kernels)]
-    done = list(fork_map(lambda task: task(), work))
-    files = {path: text for some in done[:count] for path, text in some.items()}
-    return dict(zip(map(kernel_name, kernels), done[count:], strict=True)), files
 
 
 def _text_at(path: str, text: SharedText) -> dict[str, str]:

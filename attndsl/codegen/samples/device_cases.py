@@ -157,9 +157,12 @@ def cases_of(compiled: Compiled, number: int, each: int = 1) -> tuple[DeviceCase
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
     operator, special = compiled.operator, compiled.specialization
     space, found = _space(operator), 0
+    chosen = dict[str, Any]()
     for attempt in range(ATTEMPTS):
         smaller = attempt >= ATTEMPTS // 2
-        pins = _settled(compiled, all_settings=smaller) | _sizes(compiled, space, smaller=smaller)
+        if attempt in (0, ATTEMPTS // 2):
+            chosen = _settled(compiled, all_settings=smaller) | _sizes(compiled, space, smaller=smaller)
+        pins = dict(chosen)
         if smaller:
             pins |= _other_numbers(compiled, space, pins, attempt - ATTEMPTS // 2)
         rng = np.random.default_rng([number, attempt])

@@ -12,6 +12,7 @@ from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, 
 from attndsl.lowering.attention.score_matmul import await_probabilities, score_tile, scores_of
 from attndsl.lowering.attention.tile_slots import items_begun, steps_begun
 from attndsl.lowering.attention.value_matmul import weighted_tile
+from attndsl.lowering.attention.warm_slots import await_slot, warms_slots
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -75,6 +76,9 @@ def attention_loop(
         return seq(*scalars, first, start, sums, _loop(context, steps), *last, *finish)
     begin: list[_Step] = [(first, 0, FIRST_STEP), (start, 0, FIRST_STEP)]
     at_once: list[_Step] = [(each, lead, LAST_STEP & has_item(context)) for each in last]
+    if warms_slots(context):
+        slot, of_first_steps = await_slot(context)
+        begin.append((slot, 0, of_first_steps))
     if context.waits_first:
         begin.append((await_probabilities(context), lag, keyed))
     end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, maximum, minimum
 from attndsl.lowering.attention.kept_keys import keeps_keys, other_channels
 from attndsl.lowering.context.attention_context import Context
@@ -35,6 +36,7 @@ class CubeBuffers:
     product: Buffer
 
 
+@kept
 def cube_buffers(context: Context) -> CubeBuffers:
     """The buffers that the cube's stages share."""
     dtype, product, buffer = context.cube_dtype, context.product_dtype, context.buffer

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
 from attndsl.lowering.attention.row_sums import adds_rounded, row_sums
 from attndsl.lowering.attention.score_matmul import scores_of
@@ -45,7 +46,7 @@ from attndsl.lowering.emit.loop_scalars import (
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring, prob_ring
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
@@ -55,7 +56,6 @@ from attndsl.tile.instructions import (
     Convert,
     Fill,
     LoadRows,
-    StoreRows,
     Unary,
     WithScalar,
 )
@@ -154,13 +154,10 @@ def softmax_tile(
     parts = _tile_parts(context, modifiers, bool(also))
 
     def one_step(r0: Expr, chunk: Expr) -> list[Statement]:
-        offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * size
         scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
         scores = scores_of(context).region(scores_at, chunk, KEYS, size)
-        store = StoreRows(
-            dst=prob_ring(context).region(offset, chunk, KEYS, size), src=b.prob.region(0, chunk, KEYS, size)
-        )
-        probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, store))
+        leaves = store(context, r0, chunk)
+        probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
         body = seq(*parts.weights(scores), probabilities, *also)
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
@@ -228,9 +225,11 @@ def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _Ti
 def _rounded(context: Context) -> list[Statement]:
     """The weights in the dtype of the cube; in ``score`` again, where the sums are those of these."""
     b = vector_buffers(context)
-    prob, score = whole(b.prob, 0, SPAN), whole(b.score, 0, SPAN)
-    to_cube = Convert(dst=prob, src=score, mode="CAST_RINT")
-    return [to_cube, Convert(dst=score, src=prob, mode="CAST_NONE")] if adds_rounded(context) else [to_cube]
+    rounded = to_cube(context, b.score)
+    if adds_rounded(context):
+        prob, score = whole(b.prob, 0, SPAN), whole(b.score, 0, SPAN)
+        rounded.append(Convert(dst=score, src=prob, mode="CAST_NONE"))
+    return rounded
 
 
 def _update_maximum(context: Context) -> list[Statement]:

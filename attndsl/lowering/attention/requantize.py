@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from attndsl.expr import Const, Expr, select
 from attndsl.graph import nodes
+from attndsl.lowering.attention.probabilities import to_cube
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, SMALLEST, SPAN
 from attndsl.lowering.emit.row_operations import broadcast, by_row, fill_row_blocks
@@ -68,7 +69,7 @@ def quantize(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement]:
         WithScalar(op="Maxs", dst=span, src=span, scalar=Const(float(-LARGEST - 1))),
         WithScalar(op="Mins", dst=span, src=span, scalar=Const(float(LARGEST))),
         Convert(dst=whole(half, 0, SPAN), src=span, mode="CAST_RINT"),
-        Convert(dst=whole(b.prob, 0, SPAN), src=whole(half, 0, SPAN), mode="CAST_RINT"),
+        *to_cube(context, half),
     ]
 
 

@@ -28,14 +28,15 @@ from attndsl.lowering.attention.matmul_operands import (
     over_parts,
     true_width,
 )
+from attndsl.lowering.attention.probabilities import load as load_probabilities
 from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, SLOT, TASK_ROWS
-from attndsl.lowering.emit.workspace_rings import out_ring, prob_ring
+from attndsl.lowering.emit.workspace_rings import out_ring
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadNz, Mmad
+from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadTransposed, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
 from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
 
@@ -50,12 +51,8 @@ def weighted_tile(context: Context) -> Stage:
     """``partial = probabilities . values`` of one tile, to its ring slot."""
     where, b = context.values.where, cube_buffers(context)
     size = context.tile_keys
-    place = SLOT * context.rows.rows_per_task(context) * size
-    load = LoadNz(
-        dst=b.prob.region(),
-        src=prob_ring(context).region(place, TASK_ROWS, KEYS, size),
-        padded_rows=PADDED_ROWS,
-        where=where,
+    load = load_probabilities(
+        context, b.prob.region(), (Const(0), TASK_ROWS), (Const(0), KEYS), PADDED_ROWS, where
     )
     part, step = _weighted_columns if bands_of_task(context) == 1 else _banded_columns, context.value_n
     if loads_wide_values(context):
@@ -188,14 +185,16 @@ def _holds_probabilities(context: Context) -> bool:
 
 def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     """Weighted sums of a tile for each band of rows, the values of the tile in L1 for all of them."""
-    values, b, size = context.values, cube_buffers(context), context.tile_keys
+    values, b = context.values, cube_buffers(context)
     piece, cols, padded_size = keys_of_piece(context), Symbol("pieceKeys"), context.padded_value_size
     slot = SLOT * context.rows.rows_per_task(context)
-    load = LoadNz(
-        dst=b.prob.region(),
-        src=prob_ring(context).region((slot + BAND) * size + _K1, ROWS_OF_BAND, cols, size),
-        padded_rows=FRACTALS_OF_BAND * FRACTAL_SIZE,
-        where=values.where,
+    load = load_probabilities(
+        context,
+        b.prob.region(),
+        (BAND, ROWS_OF_BAND),
+        (_K1, cols),
+        FRACTALS_OF_BAND * FRACTAL_SIZE,
+        values.where,
     )
     over_piece = For(
         var=_K0, runs=True, end=cols, step=context.base_k, body=_banded_block(context, cols, width)
@@ -258,15 +257,24 @@ def _transposed(
     k0: Expr | int = 0,
     image: Expr = _DEPTH_FRACTALS,
     column: Expr | int = 0,
-) -> For:
+) -> Statement:
     """A block of values, Nz in L1, as Zn right operand: every square transposed.
 
     A square of 16-bit data is a fractal, one of int8 two, of 16 rows each. The block begins at row ``k0`` and
-    ``column`` of an image of ``image`` squares in a column.
+    ``column`` of an image of ``image`` squares in a column. One instruction takes a block of 16-bit data.
     """
     depth = fractal_depth(source.dtype)
     first = column // depth * image + k0 // depth
-    squares = _COLUMN_FRACTALS if depth.same(FRACTAL_SIZE) else _COLUMN_FRACTALS * FRACTAL_SIZE // depth
+    if depth.same(FRACTAL_SIZE):
+        return LoadTransposed(
+            dst=target.region(),
+            src=source.region(first * (depth * depth)),
+            rows=_DEPTH_FRACTALS,
+            columns=_COLUMN_FRACTALS,
+            image_rows=image,
+            where=values.where,
+        )
+    squares = _COLUMN_FRACTALS * FRACTAL_SIZE // depth
     load = LoadFractals(
         dst=target.region(_DEPTH_GROUP * _COLUMN_FRACTALS * fractal_elements(target)),
         src=source.region((first + _DEPTH_GROUP) * (depth * depth)),

@@ -148,6 +148,11 @@ class Emitter:
         return size
 
     @property
+    def probabilities_as_fractals(self) -> bool:
+        """Whether the schedule has the vector cores order probabilities in fractals."""
+        return self.schedule.prob_layout == "fractals"
+
+    @property
     def ring(self) -> Named:
         """Slots of the workspace rings."""
         return self._option("ring", "ring", "workspace slots between cube and vector cores")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Named, maximum, round_up
+from attndsl.base.facts import kept
+from attndsl.expr import Expr, Named, maximum, round_up
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
 from attndsl.tile.buffers import Buffer
+from attndsl.tile.instructions.cube import fractal_depth
 
 BLOCK_COPIES = 2
 """Blocks that a row statistic is spread over, in either half of the groups of banks."""
@@ -66,6 +68,31 @@ def folded_lanes(emit: Emitter) -> Named:
     return emit.inventory.constant("foldedLanes", lanes, "lanes of a row, one for 8 keys, whole repeats")
 
 
+def group_pitch(emit: Emitter) -> Named:
+    """Elements from one column group of a step's probabilities to the next that the same repeat writes.
+
+    Groups of the same place in all repeats follow each other, then comes a block that nobody writes: so those
+    of one repeat differ in their banks.
+    """
+    blocks = emit.tile_keys // REPEAT_LANES * emit.rows_of_scores + 1
+    meaning = "elements between the column groups of probabilities that a repeat fills"
+    return emit.inventory.constant("groupPitch", blocks * fractal_depth(emit.cube_dtype), meaning)
+
+
+def groups_of_repeat(emit: Emitter) -> Expr:
+    """Column groups of probabilities that one repeat fills."""
+    return REPEAT_LANES // fractal_depth(emit.cube_dtype)
+
+
+def _probabilities(emit: Emitter, tile: Expr) -> Buffer:
+    elements, meaning = tile, "probabilities, as the cube multiplies them"
+    if emit.probabilities_as_fractals:
+        elements = groups_of_repeat(emit) * group_pitch(emit)
+        meaning += ", by column groups"
+    return emit.in_ub("prob", emit.cube_dtype, elements, meaning)
+
+
+@kept
 def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
@@ -74,7 +101,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     statistics = emit.rows_per_step * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
     score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots)
-    prob = ub("prob", emit.cube_dtype, tile, "probabilities, as the cube multiplies them", 1)
+    prob = _probabilities(emit, tile)
     lanes = ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row")
     return VectorBuffers(
         score=score,

@@ -13,7 +13,7 @@ from attndsl.expr import Const, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY
-from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.keys.compositions import check_composition, check_new_rows
 from attndsl.lowering.keys.key_source import KeySource, KeySourceAdapter
 from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.lowering.match.stored_inputs import stored_plain
@@ -155,9 +155,9 @@ def selected_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
 def ring_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
     """The source of a ring."""
     assert isinstance(rows, nodes.Ring)
+    check_composition(rows, rows.source)
     inner = source(rows.source, role)
-    if not isinstance(inner, Contiguous):
-        raise NotLowered(f"a ring over {type(rows.source).__name__}", rows.where)
+    assert isinstance(inner, Contiguous)
     return RingRows(inner=inner, valid=rows.length, role=role, where=rows.where, size=rows.size)
 
 
@@ -171,10 +171,11 @@ def windowed_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
 def appended_rows(rows: nodes.Rows, role: str, source: SourceOf) -> KeySource:
     """The source of a cache with appended rows."""
     assert isinstance(rows, nodes.CacheAppend)
+    check_composition(rows, rows.cache)
+    check_new_rows(rows)
     cache = source(rows.cache, role)
     new = source(rows.rows, f"new{role[:1].upper()}{role[1:]}")
-    if not isinstance(cache, Contiguous | RingRows) or not isinstance(new, Contiguous):
-        raise NotLowered(f"appending to {type(rows.cache).__name__}", rows.where)
+    assert isinstance(cache, Contiguous | RingRows) and isinstance(new, Contiguous)
     return AppendedRows(
         inner=cache, valid=rows.length, role=role, where=rows.where, new=new, position=rows.position
     )

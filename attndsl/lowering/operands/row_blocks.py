@@ -8,8 +8,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.operands.row_values import row_value
-from attndsl.lowering.rows.each_run import EachRun
-from attndsl.lowering.rows.row_space import RowRun
+from attndsl.lowering.rows.row_space import EachRun, RowRun
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fill
 from attndsl.tile.statements import Statement, seq

@@ -17,7 +17,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
 from attndsl.lowering.operands.row_blocks import call_number, number_blocks
 from attndsl.lowering.operands.row_values import is_row_value
-from attndsl.lowering.rows.each_run import EachRun
+from attndsl.lowering.rows.row_space import EachRun
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.statements import Statement

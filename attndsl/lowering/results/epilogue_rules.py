@@ -18,8 +18,8 @@ from attndsl.lowering.emit.vector_buffers import leaving_rows
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
+from attndsl.lowering.results.elementwise_results import row_operation
 from attndsl.lowering.results.row_numbers import RowStatistics
-from attndsl.lowering.results.row_operations import row_operation
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, Convert, LoadRows, StoreRows, WithScalar

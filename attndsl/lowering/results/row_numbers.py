@@ -20,8 +20,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.operands.row_functions import block_lanes, row_function
-from attndsl.lowering.rows.each_run import EachRun
-from attndsl.lowering.rows.row_space import RowRun
+from attndsl.lowering.rows.row_space import EachRun, RowRun
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import CompareWithScalar, SelectOrScalar
 from attndsl.tile.statements import Note, Seq, Statement

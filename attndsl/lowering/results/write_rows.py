@@ -28,6 +28,10 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import StoreRows, WithScalar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
+_ONE_PLACE = (
+    "Rows leave from partial, where sums arrive: UB has no room for a buffer of their own. So loads (MTE2), "
+    "V and stores (MTE3) take turns at it, each pair of pipes by events of its own."
+)
 _PARTIAL_ROW, _DISTANCE = Symbol("partialRow"), Symbol("rowDistance")
 
 
@@ -126,8 +130,8 @@ def _partial(context: Context) -> list[Statement]:
     )
     if rows_out is not b.partial:
         return [Alloc(buffers=(max_out, sum_out, rows_out), body=body)]
-    inside = Alloc(buffers=(b.partial,), body=body)  # as loads of partials: one place for both
-    return [Alloc(buffers=(max_out, sum_out), body=seq(inside))]
+    inside = Alloc(buffers=(b.partial,), body=body)
+    return [Note(text=_ONE_PLACE), Alloc(buffers=(max_out, sum_out), body=seq(inside))]
 
 
 def row_total(context: Context) -> Expr:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
@@ -69,6 +70,14 @@ class RowRun:
         """Elements from a row of the run to the next, by the stride of an axis."""
         own = stride(self.along)
         return own if self.one_head is None else select(self.one_head, own, stride("N"))
+
+
+class EachRun(Protocol):
+    """Calls ``body`` for every run of complete rows; as :meth:`RowSpace.each_run`, which is one of them."""
+
+    def __call__(
+        self, body: Callable[[RowRun], Statement], touched: tuple[Buffer, ...] = (), *, spread: bool = True
+    ) -> Seq: ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,7 @@ from attndsl.tile.instructions import (
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
 _TERM, _COMPLETED = Symbol("term"), Symbol("completedBlocks")
+_BEGUN, _ENDED, _LAST_FIRST = Symbol("begunBlocks"), Symbol("endedBlocks"), Symbol("lastTileBlock")
 SELECTION_TILES = Symbol("selectionTiles")
 _FP32 = 4
 
@@ -99,10 +100,10 @@ def next_window(context: Context) -> For:
 
 def tile_blocks(context: Context) -> list[Statement]:
     """The blocks that a tile completes. After the last tile of an item come zeros: it completes its own."""
-    first, after = select(KEY_TILE == 0, 0, _ended(context, FIRST_KEY)), FIRST_KEY + context.tile_keys
-    end = select(KEY_TILE + 1 == TILES, _completed(context, FIRST_BLOCK, after), _ended(context, after))
+    end = select(KEY_TILE + 1 == TILES, maximum(_BEGUN, _ENDED), _ENDED)
     return [
-        Let(symbol=FIRST_BLOCK, value=first),
+        Let(symbol=FIRST_BLOCK, value=select(KEY_TILE == 0, 0, _ended(context, FIRST_KEY))),
+        *_at_key(context, FIRST_BLOCK, FIRST_KEY + context.tile_keys),
         Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
     ]
 
@@ -114,14 +115,16 @@ def rest_blocks(context: Context) -> list[Statement]:
     return [Let(symbol=FIRST_BLOCK, value=first), Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end))]
 
 
-def completed_blocks(context: Context) -> list[Let]:
+def completed_blocks(context: Context) -> list[Statement]:
     """The blocks that the tiles of an item complete, and tiles until all are, the last without keys."""
-    end = TILES * context.tile_keys
-    first = select(TILES > 1, _ended(context, end - context.tile_keys), 0)
+    last_tile = (TILES - 1) * context.tile_keys
+    first = select(TILES > 1, _ended(context, last_tile), 0)
     keys = step_of(context) * (TOTAL_BLOCKS - 1) + last_of(context) + 1
     tiles = ceil_div(maximum(1, keys), context.tile_keys)
     return [
-        Let(symbol=_COMPLETED, value=select(TILES > 0, _completed(context, first, end), 0)),
+        Let(symbol=_LAST_FIRST, value=first),
+        *_at_key(context, _LAST_FIRST, TILES * context.tile_keys),
+        Let(symbol=_COMPLETED, value=select(TILES > 0, maximum(_BEGUN, _ENDED), 0)),
         Let(symbol=SELECTION_TILES, value=select(_COMPLETED < TOTAL_BLOCKS, tiles, TILES)),
     ]
 
@@ -137,13 +140,14 @@ def _most_blocks(context: Context) -> Expr:
     return context.host(value, "blocks that a tile completes, at most", "tileBlocks")
 
 
-def _completed(context: Context, first: Expr, key: Expr) -> Expr:
-    """Blocks that the last tile of an item, before ``key``, completes, and those before it.
+def _at_key(context: Context, first: Expr, key: Expr) -> list[Statement]:
+    """Blocks whose windows have begun before ``key``, as far as the lanes of a position go from ``first`` on,
+    and those whose windows have ended.
 
-    All that begin before ``key``, as far as the lanes of a position go. Windows that end there need not.
+    The last tile of an item completes the larger number: its windows need not end in it.
     """
     begun = minimum(first + _most_blocks(context), ceil_div(key, step_of(context)))
-    return maximum(begun, _ended(context, key))
+    return [Let(symbol=_BEGUN, value=begun), Let(symbol=_ENDED, value=_ended(context, key))]
 
 
 def take_blocks(context: Context) -> Seq:

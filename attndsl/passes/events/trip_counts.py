@@ -11,9 +11,9 @@ tile interpreter checks that.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
 from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol
 from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
@@ -184,20 +184,32 @@ def _division(op: str, a: _Linear, value: _Linear, number: int) -> tuple[_Linear
 def _implied(goal: _Linear, facts: tuple[_Fact, ...]) -> bool:
     """Whether ``goal >= 0`` follows from the facts."""
     about = _with_facts_about(_minus({"": -1}, goal), facts)
-    return _contradictory(tuple(tuple(sorted(fact.items())) for fact in about))
+    place = {name: number for number, name in enumerate(sorted({"", *chain.from_iterable(about)}))}
+    return _contradictory(
+        tuple(tuple(sorted((place[name], factor) for name, factor in fact.items())) for fact in about)
+    )
+
+
+_Numbered = dict[int, int]  # a linear expression whose scalars have numbers; 0 is the constant term
 
 
 @lru_cache(maxsize=4096)
-def _contradictory(given: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+def _contradictory(given: tuple[tuple[tuple[int, int], ...], ...]) -> bool:
     """Whether no assignment satisfies all facts, by eliminating one scalar after the other.
 
-    The same tree is analysed again with other events in it, so that the same facts come again.
+    Scalars are numbers in the order of their names. Both cores of a kernel, and kernels that differ in
+    anything else, ask about the same loops.
     """
-    facts = [dict(fact) for fact in given]
+    facts: list[_Numbered] = [dict(fact) for fact in given]
     while True:
-        if any(set(fact) <= {""} and fact.get("", 0) < 0 for fact in facts):
-            return True
-        lower, upper = _signs(facts)
+        lower, upper = dict[int, int](), dict[int, int]()  # how many facts bound each scalar in either way
+        for fact in facts:
+            for name, factor in fact.items():
+                if name:
+                    signs = lower if factor > 0 else upper
+                    signs[name] = signs.get(name, 0) + 1
+            if len(fact) == 1 and fact.get(0, 0) < 0:
+                return True
         free = lower.keys() ^ upper.keys()
         if free:  # a scalar that is bounded on one side alone suits every fact about it
             facts = [fact for fact in facts if free.isdisjoint(fact)]
@@ -207,20 +219,17 @@ def _contradictory(given: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
         name = min(sorted(lower), key=lambda name: lower[name] * upper[name])
         above = [fact for fact in facts if fact.get(name, 0) < 0]
         below = [fact for fact in facts if fact.get(name, 0) > 0]
-        rest = [fact for fact in facts if not fact.get(name, 0)]
-        made = [_plus(_times(low, -high[name]), _times(high, low[name])) for low in below for high in above]
+        rest = [fact for fact in facts if name not in fact]
+        made = [_combined(low, -high[name], high, low[name]) for low in below for high in above]
         facts = list({tuple(sorted(fact.items())): fact for fact in (*rest, *made)}.values())
 
 
-def _signs(facts: list[_Linear]) -> tuple[Counter[str], Counter[str]]:
-    """How many facts bound each scalar from below, and how many from above."""
-    lower: Counter[str] = Counter()
-    upper: Counter[str] = Counter()
-    for fact in facts:
-        for name, factor in fact.items():
-            if name:
-                (lower if factor > 0 else upper)[name] += 1
-    return lower, upper
+def _combined(a: _Numbered, times: int, b: _Numbered, by: int) -> _Numbered:
+    """``times * a + by * b``."""
+    total = {name: times * factor for name, factor in a.items()}
+    for name, factor in b.items():
+        total[name] = total.get(name, 0) + by * factor
+    return {name: factor for name, factor in total.items() if factor}
 
 
 def _scalars(fact: _Linear) -> frozenset[str]:

@@ -19,6 +19,12 @@ from dataclasses import dataclass
 from attndsl.base.errors import InternalError
 from attndsl.expr import Load, Scope
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
+from attndsl.passes.flags.slot_warming import (
+    check_warming,
+    warm_flag,
+    warmed_rings,
+    with_warm_flags,
+)
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -92,6 +98,8 @@ def derive_flags(program: Program) -> Program:
     names = [item.ready for item in rings if item.shares_flag_with is None]
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
+    check_warming(program)
+    names += [warm_flag(ring) for ring in warmed_rings(program)]
     most = program.device.architecture.cross_core_flags
     if len(names) > most:
         raise InternalError(f"{len(names)} cross-core flags, the hardware has {most}")
@@ -102,6 +110,8 @@ def derive_flags(program: Program) -> Program:
             return _with_early(statement, early, flags)
         if not isinstance(statement, Stage):
             return statement
+        if statement.warms is not None:
+            return with_warm_flags(statement, flags[warm_flag(statement.warms)])
         body = _with_flags(statement, rings, flags)
         if statement.name in device:
             body = _meet_all(body, f"before{statement.name}", flags[f"before{statement.name}"])
@@ -163,7 +173,11 @@ def _transfers(program: Program) -> list[Transfer]:
     found = list[Transfer]()
     scalars = {load.source for item in program.body.walk() for load in _global_loads(item)}
     for tensor in program.workspace:
-        writers = [(stage, pipe) for stage in stages if (pipe := _writing_pipe(stage, tensor)) is not None]
+        writers = [
+            (stage, pipe)
+            for stage in stages
+            if stage.warms is not tensor and (pipe := _writing_pipe(stage, tensor)) is not None
+        ]
         readers: list[Stage | None] = [stage for stage in stages if _reads(stage, tensor)]
         if tensor.name in scalars:
             readers.append(None)

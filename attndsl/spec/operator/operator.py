@@ -260,6 +260,13 @@ class Operator(Declarations):
         return (self._modes.of or self).source
 
     @property
+    def spec_file(self) -> str:
+        """The name of the file that declares it, without its folder; empty of one declared at a prompt."""
+        file = (self._modes.of or self).file
+        name = Path(self.where.file).name if file is None else file.name
+        return "" if name.startswith("<") else name
+
+    @property
     def schedules_file(self) -> Path | None:
         """Where its stored schedule choices are, if there are any; None if no file declares it."""
         file = (self._modes.of or self).file

@@ -1,7 +1,7 @@
 """The instruction set: each AscendC call with its operands, limits, meaning, cost and text side by side."""
 
 from attndsl.tile.instructions.base import Instruction, Machine, Names
-from attndsl.tile.instructions.cube import Fixpipe, LoadFractals, LoadNz, Mmad
+from attndsl.tile.instructions.cube import Fixpipe, LoadFractals, LoadNz, LoadTransposed, Mmad
 from attndsl.tile.instructions.data_copy import LoadBlocks, LoadRows, StoreRows
 from attndsl.tile.instructions.gather import CopyLanes, Gather, LaneNumbers
 from attndsl.tile.instructions.masks import (
@@ -52,6 +52,7 @@ __all__ = [
     "LoadFractals",
     "LoadNz",
     "LoadRows",
+    "LoadTransposed",
     "Machine",
     "MergeSorted",
     "Mmad",

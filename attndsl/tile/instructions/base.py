@@ -151,6 +151,11 @@ class Instruction(Statement):
         """The buffers that must not lie in the same banks; None: it reads one at a time."""
         return None
 
+    def read_while_written(self) -> tuple[Buffer, Buffer] | None:
+        """The buffer that it reads and the one that it writes, which must not lie in the same banks: blocks
+        of a repeat go to the groups of banks of others; None: it writes in the order in which it reads."""
+        return None
+
     def own_order(self) -> OwnOrder | None:
         """What its pipe promises about two of these instructions in a row; None: nothing."""
         return None

@@ -287,6 +287,79 @@ class LoadFractals(Instruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class LoadTransposed(Instruction):
+    """``rows`` x ``columns`` fractals of 16-bit elements from Nz in L1 to Zn in L0B, each transposed.
+
+    Source fractal (r, c) is number ``c * image_rows + r`` from the source offset, and number
+    ``r * columns + c`` of the destination. One instruction (LoadData of Load3Dv2) takes all: the fractals are
+    an image of one line over which a window of one element moves.
+    """
+
+    api: ClassVar[str] = "LoadData"
+    pipe: ClassVar[Pipe] = Pipe.MTE1
+    core: ClassVar[Core] = Core.AIC
+    dst: Region
+    src: Region
+    rows: Expr
+    columns: Expr
+    image_rows: Expr
+
+    @property
+    def cost_key(self) -> str:
+        return "LoadL0Window"
+
+    def reads(self) -> tuple[Buffer, ...]:
+        return (self.src.buffer,)
+
+    def writes(self) -> tuple[Buffer, ...]:
+        return (self.dst.buffer,)
+
+    def run(self, machine: Machine) -> None:
+        rows, columns, image, first, start = _window(self)(machine.scalars)
+        source, unit = machine.slot(self.src.buffer)[first:], FRACTAL * FRACTAL
+        needed = ((columns - 1) * image + rows) * unit if rows and columns else 0
+        if needed > source.size:
+            raise IndexError(f"{self.src.buffer.name}: {needed} elements are read, {source.size} are left")
+        size = source.itemsize
+        strides = (unit * size, image * unit * size, size, FRACTAL * size)
+        fractals = np.ndarray((rows, columns, FRACTAL, FRACTAL), source.dtype, source, 0, strides)
+        target = machine.slot(self.dst.buffer)[start : start + rows * columns * unit]
+        target.reshape(fractals.shape)[...] = fractals
+
+    def touched(self, machine: Machine) -> Iterator[tuple[Buffer, Indices]]:
+        rows, columns, image, first, start = _window(self)(machine.scalars)
+        unit, inside = FRACTAL * FRACTAL, np.arange(FRACTAL * FRACTAL)
+        yield self.dst.buffer, start + np.arange(rows * columns * unit)
+        numbers = (np.arange(columns)[:, None] * image + np.arange(rows)).reshape(-1)
+        yield self.src.buffer, (first + numbers[:, None] * unit + inside).reshape(-1)
+
+    def text(self, names: Names) -> str:
+        places = (names.local(each.buffer, each.offset) for each in (self.dst, self.src))
+        sizes = map(names.expr, (self.rows, self.columns, self.image_rows))
+        return f"LoadTransposed({', '.join((*places, *sizes))});"
+
+    def units(self, machine: Machine) -> float:
+        return float(machine.value(self.rows) * machine.value(self.columns) * _FRACTAL_BYTES)
+
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from space_rule(self.src, MemorySpace.L1, "source")
+        yield from space_rule(self.dst, MemorySpace.L0B, "destination")
+        yield from dtype_rule(self.src.buffer.dtype, ("float16", "bfloat16"), "source")
+        yield from dtype_rule(self.dst.buffer.dtype, (self.src.buffer.dtype,), "destination")
+        yield from multiple_rule(self.dst.offset, FRACTAL * FRACTAL, "destination offset")
+        yield from multiple_rule(self.src.offset, FRACTAL, "source offset")
+        side = architecture.max_image_side
+        yield from at_most_rule(self.rows * FRACTAL, side, "rows")
+        yield from at_most_rule(self.columns * FRACTAL, architecture.max_half_word, "columns")
+        yield from at_most_rule(self.image_rows * FRACTAL, side, "rows of the image", least=1)
+
+    def describe(self) -> str:
+        size = f"{self.rows} x {self.columns} transposed fractals"
+        source = f"{self.src.buffer.name}[{self.src.offset}]"
+        return f"{self.dst} <- {size} of {source} of {self.image_rows} rows"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mmad(Instruction):
     """``dst = a . b`` or ``dst += a . b`` in fp32, of int8 in int32; a is (m, k) in L0A, b (k, n) in L0B.
 
@@ -439,6 +512,11 @@ def _image_steps(item: LoadNz) -> Function:
 @kept
 def _fractals_moved(item: LoadFractals) -> Function:
     return integers(item.repeat, item.src_stride, item.src.offset, item.dst.offset)
+
+
+@kept
+def _window(item: LoadTransposed) -> Function:
+    return integers(item.rows, item.columns, item.image_rows, item.src.offset, item.dst.offset)
 
 
 @kept

@@ -1,8 +1,8 @@
 """The units that layouts, lanes and texts of the instructions are written in.
 
 They are constants, because the instructions are those of one architecture: another has other layouts and
-instructions of its own. That a program's device has this architecture is a rule of the verifier. Limits of
-operands and costs are the device's, and are passed.
+instructions of its own. That the architecture of a program's device has these units is a rule of the
+verifier. Limits of operands, sizes of memories and costs are the device's, and are passed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ BLOCK_LANES = Named(BLOCK // item_bytes("float32"), "blockLanes")
 """Lanes of fp32, or of int32, of one data block."""
 FRACTAL = ARCHITECTURE.fractal
 """Rows of a fractal, and its columns of 16 bits."""
+UNITS = {
+    name: getattr(ARCHITECTURE, name) for name in ("block", "repeat", "fractal", "mmad_overlap_fractals")
+}
+"""What an architecture must have for these instructions, by its attributes."""
 
 __all__ = [
     "ARCHITECTURE",
@@ -29,6 +33,7 @@ __all__ = [
     "FRACTAL",
     "REPEAT",
     "REPEAT_BLOCKS",
+    "UNITS",
     "block_elements",
     "repeat_elements",
     "whole_fractals",

@@ -472,53 +472,67 @@ class Convert(VectorInstruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConvertToNz(VectorInstruction):
-    """``dst = Cast(src)`` of int8 rows to float16, in Nz: each block of a row to its column group.
+    """``dst = Cast(src)`` of rows, in Nz: each block of a row to its column group.
 
-    Element (r, c) goes to ``c // 16 * pitch + r * 16 + c % 16``, with the pitch of ``dst``: its rows are
-    the column groups, 16 elements for each row of ``src``. Groups an odd number of blocks apart meet no
-    conflict of banks.
+    Element (r, c) goes to ``c // C0 * pitch + r * C0 + c % C0``, with C0 the elements of a block and the
+    pitch of ``dst``: its rows are the column groups, C0 elements for each row of ``src``. Groups an odd
+    number of blocks apart meet no conflict of banks.
     """
 
     api: ClassVar[str] = "Cast"
     src: Region
+    mode: str = "CAST_NONE"
+
+    def read_while_written(self) -> tuple[Buffer, Buffer]:
+        return self.src.buffer, self.dst.buffer
+
+    _PAIRS: ClassVar[dict[tuple[str, str], str]] = {
+        ("int8", "float16"): "CAST_NONE",
+        ("float32", "float16"): "CAST_RINT",
+        ("float32", "bfloat16"): "CAST_RINT",
+        ("float16", "int8"): "CAST_RINT",
+    }
 
     def sources(self) -> tuple[Region, ...]:
         return (self.src,)
 
     def run(self, machine: Machine) -> None:
-        rows, image = view(machine, self.src).astype(np.float16), view(machine, self.dst)
-        depth = block_elements("float16")
-        image[...] = rows.reshape(len(rows), -1, depth).swapaxes(0, 1).reshape(image.shape)
+        dtype, image = self.dst.buffer.dtype, view(machine, self.dst)
+        rows = _converted(view(machine, self.src), self.src.buffer.dtype, dtype, self.mode)
+        blocks = rows.reshape(len(rows), -1, block_elements(dtype))
+        image[...] = blocks.swapaxes(0, 1).reshape(image.shape)
 
     def text(self, names: Names) -> str:
-        blocks = self.dst.pitch // as_expr(block_elements("float16"))
+        blocks = self.dst.pitch // as_expr(block_elements(self.dst.buffer.dtype))
         strides = f"{names.expr(blocks)}, 1, 1, {repeat_stride(names, self.src)}"
         sizes = f"{names.expr(self.src.cols)}, {names.expr(self.src.rows)}"
         places = operands(names, self.dst, self.src)
-        return f"Cast({places}, RoundMode::CAST_NONE, {sizes}, UnaryRepeatParams({strides}));"
+        return f"Cast({places}, RoundMode::{self.mode}, {sizes}, UnaryRepeatParams({strides}));"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.src.rows))
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
-        depth = block_elements("float16")
+        source, target = self.src.buffer.dtype, self.dst.buffer.dtype
+        depth = block_elements(target)
         for region in (self.dst, self.src):
             yield from space_rule(region, MemorySpace.UB, "operand")
             yield from multiple_rule(region.offset, self.alignment(region), "element offset")
-        yield from dtype_rule(self.src.buffer.dtype, ("int8",), "source")
-        yield from dtype_rule(self.dst.buffer.dtype, ("float16",), "destination")
+        if self._PAIRS.get((source, target)) != self.mode:
+            yield f"Cast from {source} to {target} in Nz has no {self.mode}"
         yield from multiple_rule(self.src.cols, depth, "lanes a row")
-        yield from at_most_rule(self.src.cols, repeat_elements("float16"), "lanes a row", least=1)
+        lanes_of_repeat = min(map(repeat_elements, (source, target)))
+        yield from at_most_rule(self.src.cols, lanes_of_repeat, "lanes a row", least=1)
         yield from at_most_rule(self.src.rows, architecture.max_repeat, "number of rows")
         yield from multiple_rule(self.dst.pitch, depth, "pitch of column groups")
         most = architecture.max_repeat_stride
-        yield from at_most_rule(self.src.pitch // block_elements("int8"), most, "row pitch in blocks")
+        yield from at_most_rule(self.src.pitch // block_elements(source), most, "row pitch in blocks")
         groups, lanes = constant_value(self.dst.rows), constant_value(self.src.cols)
         if groups is None or lanes is None or groups * depth != lanes:
             yield f"{self.dst.rows} column groups of {depth} for {self.src.cols} lanes"
 
     def describe(self) -> str:
-        return f"{self.dst} = Cast({self.src}) float16 Nz"
+        return f"{self.dst} = Cast({self.src}) {self.dst.buffer.dtype} Nz {self.mode}"
 
 
 def _tree_sum(rows: Array) -> Array:

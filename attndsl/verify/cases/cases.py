@@ -29,6 +29,7 @@ from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.cases.other_calls import may_matter
+from attndsl.verify.cases.situations import Situation, situations
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
@@ -49,11 +50,13 @@ _NAMES = 2
 """Features that a case is asked for, until one of them can matter in some call."""
 _WISHES = 2
 """Calls that are tried for the feature that a case is asked for."""
-_DRAWN, _DECIDED = 4, 24
+_DRAWN, _DECIDED = 6, 24
 """Calls that are drawn for a feature at a time, until what they compute depends on it, and values of other
 variables with which it may."""
 _OVERDUE = 16
 """Cases of a mode after which a feature that mattered in none of them is asked for: half of a third of 96."""
+_UNMET = 5
+"""The turn of a mode from which on every second case is asked for a situation that none has been in."""
 _FEATURE_WALKS = 4
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
@@ -203,6 +206,11 @@ class _Member:
         """Cases that each feature was asked for in vain."""
         self._unmade: set[tuple[str, str]] = set()
         """Features and workloads that no search has brought together."""
+        self._situations: tuple[Situation, ...] = ()
+        self._met: set[str] = set()
+        """The situations that a case has been in."""
+        self._vain: collections.Counter[str] = collections.Counter()
+        """Cases that each situation was asked for in vain."""
         self._hopeless: set[str] = set()
         """Workloads for which a whole turn has found no assignment."""
 
@@ -215,6 +223,7 @@ class _Member:
         }
         self.excluded = tuple(name for name, example in found.items() if example is None)
         self._never = {given(name).name: False for name in self.excluded}
+        self._situations = situations(space)
         heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)
         self._heavy = {
             name
@@ -229,6 +238,9 @@ class _Member:
         rng = np.random.default_rng([self.seed, number, 1 << 21])
         wanted = self._wanted[turn % len(self._wanted)] if self._wanted else None
         if turn >= _OVERDUE and wanted is None and (case := self._overdue(rng, operator, number, turn)):
+            return case
+        asks = turn >= _UNMET and turn % 2 and wanted is None and self._workload(turn, 0) != WIDE
+        if asks and self._kernels and (case := self._in_a_new_situation(rng, operator, number, turn)):
             return case
         solved: set[str] = set()
         asked: set[str] = set()
@@ -270,6 +282,9 @@ class _Member:
         self._unsettled.append((case, frozenset(declared_features(call))))
         key = kernel_key(self.space, case.assignment)
         self._kernels[key] = self._kernels.get(key, 0) + 1
+        self._met |= {
+            each.name for each in self._situations if each.name not in self._met and each.holds(call)
+        }
         return case
 
     # What matters in no case yet --------------------------------------------------------------------------
@@ -308,7 +323,9 @@ class _Member:
         for name in sorted(picked, key=self._asked.__getitem__)[:_NAMES]:
             legal = False
             for _ in range(_WISHES):
-                drawn = self._dependent(rng, name, operator, number, self._workload(turn, 0))
+                workloads = dict.fromkeys((self._workload(turn, 0), "any"))
+                found = (self._dependent(rng, name, operator, number, each) for each in workloads)
+                drawn = next((each for each in found if each is not None), None)
                 if drawn is None:
                     break
                 legal = True
@@ -319,6 +336,37 @@ class _Member:
             if legal:
                 break  # it had its turn
         return None
+
+    def _in_a_new_situation(
+        self, rng: np.random.Generator, operator: Operator, number: int, turn: int
+    ) -> Case | None:
+        """A case in a situation that none has been in, of those that were asked for least: with a kernel that
+        exists, or else with any."""
+        unmet = [each for each in self._situations if each.name not in self._met]
+        picked = [unmet[int(pick)] for pick in rng.permutation(len(unmet))]
+        asked = [each for each in picked if self._vain[each.name] < _ASKED]
+        for each in sorted(asked, key=lambda one: self._vain[one.name])[:_NAMES]:
+            for kernel in (self._known_kernel(rng), {}):
+                data = RAMP if self._place(turn) in RAMPS else PROBE  # which shows each key at an edge
+                own = {WORKLOAD: self._workload(turn, 0), FILL: data, **kernel}
+                pins = {**own, **each.pins(rng), **self._never}
+                if is_contradiction(self.space, pins):
+                    continue
+                assignment = solve(self.space, rng, pins)
+                drawn = assignment and drawn_case(
+                    operator, self.space, assignment, rng, seed=self.seed, number=number
+                )
+                if drawn and self._is_affordable(drawn[1], pins[WORKLOAD]) and each.holds(drawn[1]):
+                    return self._taken(*drawn)
+            self._vain[each.name] += 1
+        return None
+
+    def _known_kernel(self, rng: np.random.Generator) -> dict[str, Any]:
+        """The values that decide about a kernel that cases have, one of those that few have most likely."""
+        known = list(self._kernels)
+        odds = np.array([1.0 / self._kernels[key] for key in known])
+        picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]
+        return {name: value for name, value in picked if value is not None}
 
     def _dependent(
         self, rng: np.random.Generator, feature: str, operator: Operator, number: int, workload: str
@@ -418,10 +466,7 @@ class _Member:
             return pins
         if len(self._kernels) < allowance(turn):
             return pins | self._rare_head(rng)
-        known = list(self._kernels)
-        odds = np.array([1.0 / self._kernels[key] for key in known])
-        picked = known[int(rng.choice(len(known), p=odds / odds.sum()))]
-        return pins | {name: value for name, value in picked if value is not None}
+        return pins | self._known_kernel(rng)
 
     def _rare_pair(self, rng: np.random.Generator) -> dict[str, Any]:
         """Two features that no case has together: by chance alone, some pairs would come late. Those that

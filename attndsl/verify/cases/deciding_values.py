@@ -14,13 +14,34 @@ from attndsl.verify.space.space import CaseSpace
 _TRIES = 60
 
 
-def conditions_on(roots: Iterable[Node], name: str) -> tuple[Expr, ...]:
-    """The conditions that decide what is computed and ask for a parameter."""
+def branch_conditions(roots: Iterable[Node]) -> tuple[Expr, ...]:
+    """The conditions that decide what is computed, each once."""
     kept = tuple(roots)
     found = [node.condition for root in kept for node in root.walk() if isinstance(node, Conditional)]
     for expr in expressions_of(kept):
         found += [part.condition for part in expr.walk() if isinstance(part, Select)]
-    return tuple(each for each in dict.fromkeys(found) if name in each.symbols())
+    return tuple({each.structure(): each for each in found}.values())
+
+
+def conditions_on(roots: Iterable[Node], name: str) -> tuple[Expr, ...]:
+    """Those of them that ask for a parameter."""
+    return tuple(each for each in branch_conditions(roots) if name in each.symbols())
+
+
+def values_for(
+    space: CaseSpace, condition: Expr, rng: np.random.Generator, *, holds: bool
+) -> dict[str, Any] | None:
+    """Values of the variables that a condition asks for, with which it holds or does not; None where none
+    were found. Values of sizes that follow from others are not known here: what asks for one is left open."""
+    asked = sorted(condition.symbols() & space.variables.keys())
+    for _ in range(_TRIES):
+        drawn = {each: _one_of(space.variables[each], rng) for each in asked}
+        try:
+            if bool(condition.evaluate(drawn)) is holds:
+                return drawn
+        except (KeyError, TypeError):
+            return {}
+    return None
 
 
 def deciding_values(space: CaseSpace, pins: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:

@@ -32,9 +32,10 @@ class Work:
     ``keys``: of the longest row of the longest segment; ``tiles``: its key tiles; ``ring``: slots of the
     ring; ``tasks``: (batch row with keys, key/value head, stretch of query rows); ``cores``: that there are;
     ``reach``: elements that a copy of rows steps by at most; ``splits``: whether the schedule may split the
-    keys of such a computation; ``deep``: whether in each segment a core has more tiles of a row than the ring
-    has slots, with a split for each of the cores; ``pitch``: elements between keys, or values, that are
-    neighbours.
+    keys of such a computation; ``least_tiles``: as ``tiles``, of the shortest segment; ``edge``: whether the
+    longest row has the keys of one tile, or one more or less; ``deep``: whether in each segment a core has
+    more tiles of a row than the ring has slots, with a split for each of the cores; ``pitch``: elements
+    between keys, or values, that are neighbours.
     """
 
     keys: int
@@ -46,6 +47,8 @@ class Work:
     splits: bool = True
     deep: bool = False
     pitch: int = 0
+    least_tiles: int = 0
+    edge: bool = False
 
     @property
     def beyond_ring(self) -> bool:
@@ -75,12 +78,13 @@ class Work:
     def keeps(self, workload: str) -> bool:
         """Whether this is work of a workload class."""
         found = {
-            "long": self.beyond_ring,
-            "several": self.tiles > 1,
+            "long": self.beyond_ring and self.least_tiles > 1,
+            "several": self.least_tiles > 1,
             "few": self.few,
             "many": self.several_a_core,
             "deep": self.deep,
             "wide": self.wide,
+            "edge": self.edge,
         }
         return all(found.get(word, True) for word in workload.split())
 
@@ -112,12 +116,30 @@ def work_of(space: CaseSpace, call: Call) -> Work:
             tasks += call.extents.get("K", 1) * -(-queries.count(int(b)) * group // space.schedule.max_rows)
     meant = _meant(call)
     tile, splits = meant.get("tile_k", tile), meant.get("split_kv", space.schedule.split_kv) != 1
+    edges = (tile,) if "tile_k" in meant else space.tiles
     device = call.operator.device
     parts = [most_splits(each, device.aic) if splits else 1 for each in _segment_tasks(call, tasks)]
     tiles = -(-counts.max(axis=1, initial=0) // tile)
     deep = bool(len(tiles) and (tiles > ring * np.array(parts)).all())
     reach, pitch = device.architecture.max_nd2nz_pitch, _pitch(call)
-    return Work(longest, -(-longest // tile), ring, tasks, device.aic, reach, splits, deep, pitch)
+    return Work(
+        keys=longest,
+        tiles=-(-longest // tile),
+        ring=ring,
+        tasks=tasks,
+        cores=device.aic,
+        reach=reach,
+        splits=splits,
+        deep=deep,
+        pitch=pitch,
+        least_tiles=int(tiles.min()) if len(tiles) else 0,
+        edge=any(abs(longest - each) <= 1 for each in edges),
+    )
+
+
+def tile_of(space: CaseSpace, call: Call) -> int:
+    """The keys of a tile in the schedule with the longest ring of the kernels that a call may have."""
+    return _meant(call).get("tile_k", space.edges[0][0])
 
 
 def _pitch(call: Call) -> int:

@@ -23,10 +23,11 @@ from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import WARNED, fill_of
+from attndsl.verify.space.values import GAPS, WARNED, fill_of
 
 _STEPS = 120
 _FROM_POOL = 0.25
+_GAPS = 0.3
 
 
 @dataclass
@@ -93,21 +94,23 @@ class Integers:
         rng = self.rng
         if axis == "G":
             groups = self.extents.get("G", 1)
-            return {"full": np.zeros(count, np.int64), "zero": np.full(count, -1)}.get(
-                kind, rng.integers(-1, groups, count)
-            )
+            found = rng.integers(-1, groups, count)
+            if kind == GAPS:
+                found[rng.random(count) < _GAPS] = -1
+            return {"full": np.zeros(count, np.int64), "zero": np.full(count, -1)}.get(kind, found)
         if axis not in ("Q", "T", "U"):
             return rng.choice([0, 1, 1, 1, 2], count) if axis != "J" else np.ones(count, np.int64)
         most = self.extents.get(axis, 1)
         if kind == "single":
             count = 1 if spec.one_for_all else count
             return rng.integers(0, most + 1, count)
-        found: Array
         if kind in ("full", "zero", "one"):
             found = np.full(count, {"full": most, "zero": 0, "one": min(1, most)}[kind])
         else:
             found = rng.choice(self._near_tiles(most), count) if kind == "edges" else None  # type: ignore[assignment]
             found = rng.integers(0, most + 1, count) if found is None else found
+            if kind == GAPS:
+                found[rng.random(count) < _GAPS] = 0
             if count:
                 found[int(rng.integers(count))] = most
         return found.astype(np.int64)

@@ -11,8 +11,10 @@ from attndsl.compiler.stored_schedules import used_options
 from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.lowering.match.schedule_options import Schedule, resolve
+from attndsl.lowering.match.resolve_schedule import resolve
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.contract.layout import largest_of
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.space.argument_roles import measures
 from attndsl.verify.space.values import Values, longest_keys_of
@@ -88,6 +90,19 @@ class SizeFacts:
             except KeyError:
                 continue
         return found
+
+    def capacities(self, env: Mapping[str, Any]) -> tuple[int, ...]:
+        """The rows that tensors of keys have place for: the sizes whose largest is the extent of T."""
+        try:
+            sizes = tuple(int(part(env)) for part in self._capacities)
+        except KeyError:  # sizes are told as extents alone
+            sizes = ()
+        return sizes or tuple(size for role, size in self.extents(env).items() if role == "T")
+
+    @cached_property
+    def _capacities(self) -> tuple[Function, ...]:
+        extent = self.operator.axis_extents.get("T")
+        return tuple(map(compiled, largest_of(extent))) if extent is not None else ()
 
     def tasks(self, extents: Mapping[str, int]) -> int:
         """Tasks of a kernel: (batch row, key/value head, stretch of query rows), where all rows are full."""

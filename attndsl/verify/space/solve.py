@@ -181,6 +181,6 @@ def _helping(
     gap = math.inf if clause.gap is None else clause.gap(env)
     for pick in rng.permutation(len(changes))[:_TRIED]:
         name, value = changes[int(pick)]
-        then = space.environment({**assignment, name: value})
+        then = space.changed(env, assignment, name, value)
         if clause.holds(then) or (clause.gap is not None and clause.gap(then) < gap):
             yield name, value, then

@@ -20,9 +20,9 @@ import numpy as np
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.graph.nodes import TopK
+from attndsl.graph.nodes import TopK, expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
-from attndsl.spec.contract.layout import Array
+from attndsl.spec.contract.layout import Array, largest_of
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
 from attndsl.verify.space.clauses import Clause, conjuncts, keeps
 from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
@@ -202,11 +202,58 @@ class CaseSpace(SizeFacts):
                     env[name] = int(default(env))
                 except KeyError:
                     continue
-        env[EXTENTS] = extents = self.extents(env)
-        for name in self._param_names:
-            if env.get(name) == RECIPROCAL_ROOT:
-                env[name] = float(max(extents.get("D", 1), 1)) ** -0.5
+        env[EXTENTS] = self.extents(env)
+        self._take_roots(env, assignment)
         return env
+
+    def _take_roots(self, env: dict[str, Any], assignment: Mapping[str, Any]) -> None:
+        for name in self._param_names:
+            if assignment.get(name) == RECIPROCAL_ROOT and name not in self.derived.exact:
+                env[name] = float(max(env[EXTENTS].get("D", 1), 1)) ** -0.5
+
+    def changed(
+        self, env: Mapping[str, Any], assignment: Mapping[str, Any], name: str, value: Any
+    ) -> dict[str, Any]:
+        """The environment of an assignment with another value of one variable; ``env``: without it.
+
+        A search asks most often for parameters on which little rests.
+        """
+        other, resting = {**assignment, name: value}, self._resting.get(name)
+        if resting is None:
+            found: dict[str, Any] = self.environment(other)
+            return found
+        then = {each: known for each, known in env.items() if each != EXTENTS} | {name: value}
+        for size, definition in resting:
+            then[size] = int(definition(then))
+        then[EXTENTS] = self.extents(then)
+        self._take_roots(then, other)
+        return then
+
+    @cached_property
+    def _resting(self) -> dict[str, tuple[tuple[str, Function], ...]]:
+        """The parameters on which nothing rests but extents and a few sizes, with how these are defined;
+        nothing else rests on these sizes, nor do they rest on anything but parameters."""
+        params = frozenset(self._param_names) - {each.name for each in self.derived.variables}
+        definitions = {name: dim.definition for name, dim in self._dims.items() if dim.definition is not None}
+        derived = [part for each in self.derived.variables for part in (each.source, each.when)]
+        derived += [dim.default for dim in self._dims.values()]
+        derived += [size for spec in self.integers for each in spec.layouts.values() for size in each.shape()]
+        read = frozenset[str]().union(*(self.reads(each) for each in derived if each is not None))
+        inner = frozenset[str]().union(*map(self.reads, definitions.values()))
+        ends = {
+            name: compiled(definition)
+            for name, definition in definitions.items()
+            if name not in read | inner | dict(self._alone).keys() and self.reads(definition) <= params
+        }
+        others = frozenset[str]().union(
+            *(self.reads(each) for name, each in definitions.items() if name not in ends)
+        )
+        return {
+            name: tuple(
+                (size, function) for size, function in ends.items() if name in definitions[size].symbols()
+            )
+            for name in params - read - others
+        }
 
     def _told_by(self, assignment: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
         """What an environment tells of tensors, and the sizes that they show. Most changes of a search are
@@ -413,8 +460,18 @@ class CaseSpace(SizeFacts):
         if param.type is str:
             return default
         plain = (*self.values.plain, *MULTIPLES)
+        if self.stands_with_keys(param.name):  # a window, or something like it: edges of tiles tell
+            plain = (*plain, *(tile + away for tile in self.tiles for away in (-1, 0, 1)))
         values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
         return self._in_bounds(param, dict.fromkeys((*default, *values)))
+
+    def stands_with_keys(self, name: str) -> bool:
+        """Whether a parameter is part of an expression over keys, as the size of a window is."""
+        return any({name, "j"} <= each for each in self._symbols_of_expressions)
+
+    @cached_property
+    def _symbols_of_expressions(self) -> tuple[frozenset[str], ...]:
+        return tuple(each.symbols() for each in expressions_of(self.operator.roots))
 
     def _in_bounds(self, param: ParamSpec, values: Iterable[Any]) -> tuple[Any, ...]:
         def legal(value: Any) -> bool:
@@ -434,7 +491,8 @@ class CaseSpace(SizeFacts):
             for dim in extent.symbols() & self._dims.keys():
                 source = self._dims[dim].default if by_default else self._dims[dim].definition
                 defining |= source.symbols() if source is not None else set()
-            if (isinstance(extent, Symbol) and extent.name == name) or name in defining:
+            sizes = largest_of(extent) or (extent,)
+            if any(isinstance(each, Symbol) and each.name == name for each in sizes) or name in defining:
                 found += self.sizes_of(role)
         return tuple(dict.fromkeys(found))
 

@@ -16,22 +16,25 @@ SUNK, LEVEL, RAMP = "sunk", "level", "ramp"
 FILLS = (PROBE, "normal", "normal", SATURATED, RAMP, SUNK, "tiny")
 SELECTION_FILLS = (*FILLS, LEVEL, LEVEL, LEVEL)
 """Of operators that select: with level scores, one lost or doubled probability changes what is selected."""
-LENGTH_FILLS = (*("mixed", "edges") * 3, "full", "single", "zero", "one")
-LONG_FILLS = frozenset({"mixed", "edges", "full"})
+GAPS = "gaps"
+"""Lengths of which about a third are 0, and indices of which are none."""
+LENGTH_FILLS = (*("mixed", "edges") * 3, GAPS, "full", "single", "zero", "one")
+LONG_FILLS = frozenset({"mixed", "edges", GAPS, "full"})
 """Those with a row as long as it may be."""
 MASK_FILLS = (*("random",) * 3, "causal", *("rows",) * 2, "none", "first", "last", "all")
 TRUTH_FILLS = frozenset({"none", "all", "first", "last"})
 """Those of them that elements of conditions have, which are true where nothing is hidden."""
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
-_FEW, _MANY, _BOTH, _DEEP, WIDE = "long few", "many", "long many", "deep long", "wide"
-WORKLOADS = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, "any", _MANY, _DEEP, _FEW, "deep many")
+_FEW, _MANY, _BOTH, _DEEP, WIDE, EDGE = "long few", "many", "long many", "deep long", "wide", "edge many"
+WORKLOADS = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, EDGE, "any", "deep many", _FEW, _MANY, _DEEP, _FEW)
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single
 core sees more tiles of a row than the ring has slots, with a split for each of the cores; ``wide``: keys or
-values are farther apart than one copy can express. Where a call cannot be as long as its turn wants, it is
-asked for ``several`` key tiles."""
+values are farther apart than one copy can express; ``edge``: the longest row ends where its first tile does,
+or one key before or after. Where a call cannot be as long as its turn wants, it is asked for ``several`` key
+tiles."""
 RAMPS = (3, 5)
 """The places of the list whose cases have scores that rise or fall along split keys."""
 MAX_HEADS = 1100

@@ -44,6 +44,7 @@ class WorkClauses:
         yield Clause("rows are full where they shall be long", fills, self._filled)
         yield Clause("long rows", sizes, lambda env: self._missing_keys(env) <= 0, self._missing_keys)
         yield Clause("wide rows", sizes, lambda env: self._missing_width(env) <= 0, self._missing_width)
+        yield Clause("rows of a tile", sizes, lambda env: self._off_edge(env) <= 0, self._off_edge)
         yield Clause("tasks", sizes, lambda env: self._wrong_tasks(env) <= 0, self._wrong_tasks)
         yield from self._room()
 
@@ -102,27 +103,43 @@ class WorkClauses:
         return tuple(fill_of(spec.name) for spec in self.facts.integers if measured.get(spec.name) == "G")
 
     def _filled(self, env: Mapping[str, Any]) -> bool:
-        fills = self._row_fills if _long(env) else ()
-        fills += self._group_fills if "deep" in _words(env) else ()  # what no row reads is not deep
+        fills = self._row_fills if _long(env) or "edge" in _words(env) else ()
+        fills += self._group_fills if _long(env) else ()  # what no row reads has no tile
         return all(env.get(name) is None or env[name] in LONG_FILLS for name in fills)
 
     def _missing_keys(self, env: Mapping[str, Any]) -> float:
-        """Keys by which the longest row is too short to have more tiles than the ring has slots, or several;
-        where it shall be deep, in each segment, with a split for each of the cores."""
+        """Keys by which rows are too short: to have several tiles in each segment, and in one more than the
+        ring has slots where they shall be long; where they shall be deep in each, with a split for each of
+        the cores."""
         if not _long(env):
             return 0
-        size, (tile, ring) = {**_ONE, **self.facts.extents(env)}, self.facts.edges[0]
-        rows = {"T": self.facts.tasks(size)}
+        (tile, ring), segments = self.facts.edges[0], self._segments(env)
+        if "deep" in _words(env):
+            splits, cores = self.facts.schedule.split_kv != 1, self.facts.operator.device.aic
+            parts = [most_splits(tasks, cores) if splits else 1 for _, tasks in segments]
+            wanted = [tile * ring * each for each in parts]
+        else:
+            wanted = [tile] * len(segments)
+            longest = max(range(len(segments)), key=lambda number: segments[number][0])
+            wanted[longest] *= ring if "long" in _words(env) else 1
+        return sum(max(most + 1 - rows, 0) for most, (rows, _) in zip(wanted, segments, strict=True))
+
+    def _segments(self, env: Mapping[str, Any]) -> list[tuple[int, int]]:
+        """The rows that each segment has place for, and its tasks."""
+        size = {**_ONE, **self.facts.extents(env)}
+        found = [(rows, self.facts.tasks(size)) for rows in self.facts.capacities(env)]
         if "G" in self.facts.extents(env):
-            rows["U"] = int(size["G"] * size["K"])
-        if "deep" not in _words(env):
-            return tile * (ring if "long" in _words(env) else 1) + 1 - int(max(size[axis] for axis in rows))
-        splits = self.facts.schedule.split_kv != 1
-        cores = self.facts.operator.device.aic
-        wanted = {
-            axis: tile * ring * (most_splits(tasks, cores) if splits else 1) for axis, tasks in rows.items()
-        }
-        return sum(max(wanted[axis] + 1 - int(size[axis]), 0) for axis in rows)
+            found.append((int(size["U"]), int(size["G"] * size["K"])))
+        return found or [(1, self.facts.tasks(size))]
+
+    def _off_edge(self, env: Mapping[str, Any]) -> float:
+        """Keys by which the longest row misses the end of a schedule's first tile, one apart being near
+        enough."""
+        if "edge" not in _words(env):
+            return 0
+        size = {**_ONE, **self.facts.extents(env)}
+        longest = int(max(size["T"], size["U"] if "G" in self.facts.extents(env) else 0))
+        return min(max(abs(longest - tile) - 1, 0) for tile in self.facts.tiles)
 
     def _missing_width(self, env: Mapping[str, Any]) -> float:
         """Channels by which a row of all heads is too narrow for copies to fail to reach the next."""

@@ -246,19 +246,32 @@ protected:
         }
     }
 
-    // `rows` x `columns` fractals, from Nz in L1 with `imageRows` rows of squares, to Zn in L0B,
-    // each square transposed: one fractal of 16-bit elements, two of int8, whose rows are squares.
+    // `rows` x `columns` fractals of 16-bit elements, from Nz in L1 with `imageRows` rows of
+    // fractals, to Zn in L0B, each transposed: all at once, as an image of one line over which a
+    // window of one element moves.
     template <typename Element>
     __aicore__ static inline void LoadTransposed(const AscendC::LocalTensor<Element> &l0b,
         const AscendC::LocalTensor<Element> &l1, int64_t rows, int64_t columns, int64_t imageRows)
     {
-        constexpr int64_t kSide = kBlockBytes / sizeof(Element);
-        constexpr int64_t kGap = kSide > kFractalRows ? 1 : 0;
+        AscendC::LoadData3DParamsV2<Element> image;
+        image.l1H = 1;
+        image.l1W = imageRows * kFractalRows;
+        image.channelSize = columns * kFractalRows;
+        image.kExtension = columns * kFractalRows;
+        image.mExtension = rows * kFractalRows;
+        AscendC::LoadData(l0b, l1, image);
+    }
+
+    // `rows` x `columns` fractals of int8, from Nz in L1 with `imageRows` rows of squares of two
+    // fractals, to Zn in L0B, each square transposed; `rows`: of squares.
+    __aicore__ static inline void LoadTransposedInt8(const AscendC::LocalTensor<int8_t> &l0b,
+        const AscendC::LocalTensor<int8_t> &l1, int64_t rows, int64_t columns, int64_t imageRows)
+    {
         for (int64_t row = 0; row < rows; ++row) {
-            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractalRows * kSide)],
-                l1[row * (kSide * kSide)],
+            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractalRows * kBlockBytes)],
+                l1[row * (kBlockBytes * kBlockBytes)],
                 AscendC::LoadData2dTransposeParams(
-                    0, columns * kFractalRows / kSide, imageRows, kGap, 0));
+                    0, columns * kFractalRows / kBlockBytes, imageRows, 1, 0));
         }
     }
 

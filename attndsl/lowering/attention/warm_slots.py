@@ -1,0 +1,132 @@
+"""Score slots that L2 holds before the first scores come: vector cores write zeros to them meanwhile.
+
+A core stores slowly to workspace that L2 does not hold yet, and a prompt begins with score tiles that go
+there. Vector cores have nothing to do before the first scores: together they store twice as fast as the cube
+alone, one slot while the cube loads queries and keys, the next while it makes the first tile. The cube waits
+for a slot before its first scores go there.
+"""
+
+from __future__ import annotations
+
+from attndsl.base.source_location import UNKNOWN_LINE
+from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum, select
+from attndsl.lowering.attention.score_matmul import scores_of
+from attndsl.lowering.attention.tile_slots import steps_begun
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import R0
+from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.schedule_options import BAND_ROWS
+from attndsl.target import Core
+from attndsl.tile.instructions import Fill, StoreRows
+from attndsl.tile.program import SUB_BLOCK, tiling_field_ref
+from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
+
+_STEP, _FIRST, _END = Symbol("warmStep"), Symbol("firstRow"), Symbol("endRow")
+
+
+def warms_slots(context: Context) -> bool:
+    """Whether vector cores store to the slots of scores first.
+
+    Raises:
+        IllegalScheduleValue: the schedule asks for that where it cannot be.
+    """
+    stated = context.schedule.first_stores
+    if stated == "cube":
+        return False
+    problem = _problem(context)
+    if stated == "vector" and problem:
+        raise IllegalScheduleValue(
+            "first_stores", stated, f'"cube" or "auto" {problem}', "cube", UNKNOWN_LINE
+        )
+    return not problem and (stated == "vector" or context.schedule.max_rows > BAND_ROWS)
+
+
+def _problem(context: Context) -> str:
+    """Why vector cores cannot, as it ends a sentence; empty where they can."""
+    s = context.schedule
+    if not context.waits_first:
+        return "unless the cube waits for probabilities before scores (score_slots)"
+    if len(context.computation.attentions) > 1:
+        return "with several attentions"
+    if context.product_dtype != "float32":
+        return "with integers"
+    rows = s.rows if isinstance(s.result_rows, str) else s.result_rows
+    if rows * context.signature.padded_value_size < s.tile_k:
+        return "where a step of weighted sums has no room for a row of scores"
+    return ""
+
+
+def warm_slots(context: Context) -> Stage:
+    """Zeros in the slots of scores, in the order in which the first steps take them."""
+    where, size, zeros = context.where, context.tile_keys, vector_buffers(context.for_results()).partial
+    slots, rows_per_task = context.prefetch, context.rows.rows_per_task(context)
+    at_once = _rows_of_zeros(context)
+    columns = context.inventory.field("warmKeys", _columns(context), "keys of a slot that scores may go to")
+    rows = context.inventory.field(
+        "warmRows", _rows(context), "rows of a slot that vector cores store to first"
+    )
+    half = ceil_div(rows, context.architecture.aiv_per_aic)
+
+    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+        place = (_STEP % slots * rows_per_task + _FIRST + r0) * size
+        target = scores_of(context).region(place, chunk, columns, size)
+        return [StoreRows(dst=target, src=zeros.region(0, chunk, columns, size), where=where)]
+
+    stored = chunks(_END - _FIRST, at_once, one_chunk, where, R0)
+    over_slots = For(var=_STEP, begin=Const(1), end=slots + 1, runs=True, body=seq(stored), where=where)
+    fill = Fill(dst=whole(zeros, 0, at_once * size), value=Const(0), where=where)
+    body = seq(
+        Let(symbol=_FIRST, value=minimum(SUB_BLOCK * half, rows)),
+        Let(symbol=_END, value=minimum(_FIRST + half, rows)),
+        Alloc(buffers=(zeros,), body=seq(fill, over_slots)),
+    )
+    return Stage(
+        name=context.label("WarmScores"),
+        part=context.suffix,
+        core=Core.AIV,
+        doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
+        body=seq(If(condition=context.items > 0, then=body)),
+        warms=scores_of(context),
+        where=where,
+    )
+
+
+def await_slot(context: Context) -> tuple[Stage, Expr]:
+    """Waits for a slot of scores that vector cores store to, and the steps that do."""
+    stage = Stage(
+        name=context.label("AwaitSlot"),
+        part=context.suffix,
+        core=Core.AIC,
+        doc="Waits until L2 holds the slot that takes the scores of this step.",
+        body=seq(),
+        warms=scores_of(context),
+        where=context.where,
+    )
+    return stage, steps_begun(context) <= context.prefetch
+
+
+def _rows_of_zeros(context: Context) -> Named:
+    """Rows of scores that fit where a step's weighted sums arrive."""
+    count = context.rows_of_results * context.padded_value_size // context.tile_keys
+    meaning = "rows of a score tile that have room where weighted sums arrive"
+    found = context.inventory.constant("rowsOfZeros", count, meaning)
+    context.inventory.require(found > 0, "a step of weighted sums has room for a row of scores")
+    return found
+
+
+def _columns(context: Context) -> Expr:
+    """Keys of a tile that a call may have."""
+    return minimum(context.tile_keys, context.keys.capacity(context))
+
+
+def _rows(context: Context) -> Expr:
+    """Rows of a block's first item, at most: of a small task, where small ones come first."""
+    heads = tiling_field_ref("headsPerTask")
+    of_task = minimum(tiling_field_ref("rowsPerTask"), heads * context.signature.extents["Q"])
+    if not (context.last_first and context.rows.sizes_differ(context)):
+        return of_task
+    small = tiling_field_ref("queriesPerSmallTask") * heads
+    large, tasks = tiling_field_ref("largeTasks"), tiling_field_ref("tasks")
+    return select(large < tasks, minimum(small, of_task), of_task)

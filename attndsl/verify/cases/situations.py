@@ -1,0 +1,114 @@
+"""Situations: what cases are in, whatever arguments they pass, so that each branch and edge is checked.
+
+A feature matters in a case or does not; a call is in a situation or is not. Each branch of a choice that
+parameters and sizes make is one, each parameter at its default, windows and rows that end at a tile's edge,
+rows without keys. Cases are asked for those that none has been in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attndsl.base.facts import kept
+from attndsl.expr import Expr, Load
+from attndsl.spec.binding.call import Call
+from attndsl.verify.cases.deciding_values import branch_conditions, values_for
+from attndsl.verify.cases.features import key_counts, tile_of
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import EDGE, GAPS, WORKLOAD, fill_of
+
+Pins = Mapping[str, Any]
+_OF_KEYS = ("T", "U", "G")
+"""What integers measure on which it depends how many keys a row has."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """``pins``: draws values of variables with which calls tend to be in it; ``holds``: whether one is."""
+
+    name: str
+    pins: Callable[[np.random.Generator], Pins]
+    holds: Callable[[Call], bool]
+
+
+@kept
+def situations(space: CaseSpace) -> tuple[Situation, ...]:
+    """Those that some values of the variables make; that a legal call is in each is not known."""
+    return (*_branches(space), *_defaults(space), *_windows(space), *_rows(space))
+
+
+def _branches(space: CaseSpace) -> Iterator[Situation]:
+    """What numbers and sizes decide; the values of choices, layouts and presence are features."""
+    numbers = {spec.name for spec in space.operator.params if not spec.choices and spec.type in (int, float)}
+    numbers |= space.operator.dims_by_name.keys()
+    known = numbers | space.variables.keys()
+    for condition in branch_conditions(space.operator.roots):
+        of_elements = any(isinstance(each, Load) for each in condition.walk())
+        if of_elements or not condition.symbols() <= known or numbers.isdisjoint(condition.symbols()):
+            continue
+        for holds in (True, False):
+            if values_for(space, condition, np.random.default_rng(0), holds=holds) is not None:
+                yield _branch(space, condition, holds)
+
+
+def _branch(space: CaseSpace, condition: Expr, holds: bool) -> Situation:
+    def pins(rng: np.random.Generator) -> Pins:
+        return values_for(space, condition, rng, holds=holds) or {}
+
+    def is_taken(call: Call) -> bool:
+        try:
+            return bool(condition.evaluate(call.env())) is holds
+        except (KeyError, TypeError):  # it asks for what the call does not pass
+            return False
+
+    return Situation(f"{condition}" if holds else f"not ({condition})", pins, is_taken)
+
+
+def _defaults(space: CaseSpace) -> Iterator[Situation]:
+    """Parameters that are numbers; of choices the default is a feature."""
+    for param in space.operator.params:
+        number = param.type in (int, float) and param.optional and not param.choices
+        if number and param.default in space.variables.get(param.name, ()):
+            yield _has_one_of(f"{param.name}={param.default} by default", param.name, (param.default,))
+
+
+def _windows(space: CaseSpace) -> Iterator[Situation]:
+    """Integers that keys are compared with."""
+    for param in space.operator.params:
+        if param.type is int and not param.choices and space.stands_with_keys(param.name):
+            values = space.variables.get(param.name, ())
+            edges = tuple(value for value in values if _is_edge(value, space.tiles))
+            if edges:
+                yield _has_one_of(f"{param.name} at the edge of a tile", param.name, edges)
+
+
+def _has_one_of(what: str, name: str, values: tuple[Any, ...]) -> Situation:
+    def pins(rng: np.random.Generator) -> Pins:
+        return {name: values[int(rng.integers(len(values)))]}
+
+    return Situation(what, pins, lambda call: call.params[name] in values)
+
+
+def _rows(space: CaseSpace) -> Iterator[Situation]:
+    lengths = [fill_of(spec.name) for spec in space.integers if space.measures.get(spec.name) in _OF_KEYS]
+
+    def ends_at_edge(call: Call) -> bool:
+        tile = tile_of(space, call)
+        return any(_is_edge(int(count), (tile,)) for count in key_counts(call).reshape(-1))
+
+    yield Situation("a row that ends at the edge of a tile", lambda rng: {WORKLOAD: EDGE}, ends_at_edge)
+    if lengths:
+        yield Situation(
+            "a row without keys among others",
+            lambda rng: dict.fromkeys(lengths, GAPS),
+            lambda call: bool(0 < (key_counts(call).sum(axis=0) == 0).sum() < call.extents["B"]),
+        )
+
+
+def _is_edge(number: int, tiles: tuple[int, ...]) -> bool:
+    """Whether a number of keys is that of whole tiles, or one more or less."""
+    return any(number >= tile - 1 and (number + 1) % tile <= 2 for tile in tiles)

@@ -1,0 +1,75 @@
+"""Arguments without a declared range are named where the reference misses its golden results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl.campaign import judging
+from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.loader import load
+from attndsl.verify.judge.open_ranges import range_advice
+
+SPEC = """
+from attndsl.spec import Operator, attend
+
+op = Operator("scaled", summary="Decoding.")
+B, N, T, D = op.dims("B N T D")
+op.axes(B=B, N=N, K=N, Q=1, T=T, D=D, E=D)
+query = op.input("query", "B N 1 D", dtype="float16", axes="B N Q D")
+key = op.input("key", "B N T D", dtype=query, axes="B K T D")
+value = op.input("value", "B N T D", dtype=query, axes="B K T E")
+length = op.lengths("length", "B", one_for_all=False)
+factor = op.param("factor", float, default=1.0{more})
+RULES
+s = attend.scores(query, attend.rows(key, length=length)) * factor
+op.output("out", attend.softmax(s) @ attend.rows(value, length=length), like=query)
+"""
+RULE = 'op.require(length[attend.BATCH] >= 0, "must not be negative", over={attend.BATCH: B})'
+IN_RANGE = ", ge=-4.0, le=4.0"
+
+
+def call(folder: Path, more: str = IN_RANGE, rule: str = RULE) -> Call:
+    path = folder / "scaled.py"
+    path.write_text(SPEC.replace("{more}", more).replace("RULES", rule))
+    rows = np.ones((1, 1, 3, 16), np.float16)
+    return load(str(path)).bind(rows[:, :, :1], rows, rows, np.array([2]), factor=3.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "rule", "named"),
+    [
+        (IN_RANGE, RULE, ()),
+        ("", RULE, ("factor=3.0",)),
+        (", ge=0.0", RULE, ("factor=3.0",)),
+        ("", f"{RULE}\nop.require(factor < 8, 'must be small', argument='factor')", ()),
+    ],
+    ids=["both ends", "none", "one end", "a rule"],
+)
+def test_arguments_without_two_ends_or_a_rule_are_named(
+    tmp_path: Path, more: str, rule: str, named: tuple[str, ...]
+) -> None:
+    said = range_advice(call(tmp_path, more, rule))
+    assert bool(said) is bool(named) and all(each in said for each in named)
+
+
+@pytest.mark.parametrize(("more", "told"), [("", True), (IN_RANGE, False)])
+def test_a_miss_of_the_reference_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, told: bool
+) -> None:
+    """Of other backends it is no matter of ranges alone."""
+    found = call(tmp_path, more)
+    wanted = judging.Wanted(judging.oracle(found), judging.benchmark.run(found), None)
+    assert judging.judge(found, "reference", wanted).message == ""
+    run = judging._run
+
+    def wrong(*arguments: object) -> object:
+        outputs, findings = run(*arguments)  # type: ignore[arg-type]
+        return [each + 1 for each in outputs], findings
+
+    monkeypatch.setattr(judging, "_run", wrong)
+    missed = judging.judge(found, "reference", wanted)
+    assert missed.status == "miss" and ("declare a range of factor=3.0" in missed.message) is told
+    assert "declare a range" not in judging.judge(found, "tile", wanted).message

@@ -1,0 +1,130 @@
+"""Situations that cases are asked for: which there are, whether a call is in one, how cases get into them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attndsl.spec.operator.loader import load
+from attndsl.spec.operator.operator import Operator
+from attndsl.verify.cases.cases import Stream, _Member
+from attndsl.verify.cases.situations import Situation, _is_edge, situations
+from attndsl.verify.space.values import GAPS, fill_of
+
+SPEC = """
+from attndsl.spec import Operator, attend, select
+
+op = Operator("windowed", summary="Decoding in a window, or in none.")
+B, N, K, T, D = op.dims("B N K T D")
+op.axes(B=B, N=N, K=K, Q=1, T=T, D=D, E=D)
+query = op.input("query", "B N 1 D", dtype=("float16", "bfloat16"), axes="B N Q D")
+key = op.input("key", "B K T D", dtype=query, axes="B K T D")
+value = op.input("value", "B K T D", dtype=query, axes="B K T E")
+length = op.lengths("length", "B", one_for_all=False)
+scale = op.param("scale", float, default=0.125, finite=True)
+window = op.param("window", int, default=0, ge=0, le=4096)
+kind = op.param("kind", int, default=0, choices=(0, 1))
+op.require(N % K == 0, "must be a multiple of the heads of key", argument="query")
+op.require(length[attend.BATCH] >= 0, "must not be negative", over={attend.BATCH: B})
+s = attend.scores(query, attend.rows(key, length=length)) * scale
+seen = s.where(attend.KEY >= length[attend.BATCH] - window)
+s = attend.when(window > 0, seen, s)
+s = attend.when(kind == 1, attend.tanh(s), s)
+op.output("out", attend.softmax(s) @ attend.rows(value, length=length), like=query)
+"""
+EDGE_OF_ROWS, EMPTY = "a row that ends at the edge of a tile", "a row without keys among others"
+
+
+@pytest.fixture(scope="module")
+def operator(tmp_path_factory: pytest.TempPathFactory) -> Operator:
+    path: Path = tmp_path_factory.mktemp("situations") / "windowed.py"
+    path.write_text(SPEC)
+    return load(str(path))
+
+
+@pytest.fixture(scope="module")
+def member(operator: Operator) -> _Member:
+    found = Stream(operator).members[0]
+    found.prepare()
+    return found
+
+
+def named(member: _Member) -> dict[str, Situation]:
+    return {each.name: each for each in situations(member.space)}
+
+
+def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: _Member) -> None:
+    """Not what choices decide: their values are features."""
+    assert set(named(member)) == {
+        "window > 0", "not (window > 0)", "scale=0.125 by default", "window=0 by default",
+        "window at the edge of a tile", EDGE_OF_ROWS, EMPTY,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "lengths", "wanted"),
+    [
+        ({"window": 0}, [5, 7], {"not (window > 0)", "window=0 by default", "scale=0.125 by default"}),
+        ({"window": 513, "scale": 1.0}, [5, 7], {"window > 0", "window at the edge of a tile"}),
+        ({"window": 509, "scale": 1.0}, [0, 7], {"window > 0", EMPTY}),
+        ({"window": 509, "scale": 1.0}, [0, 0], {"window > 0"}),
+        ({"window": 509, "scale": 1.0}, [511, 9], {"window > 0", EDGE_OF_ROWS}),
+        ({"window": 509, "scale": 1.0}, [1, 1025], {"window > 0", EDGE_OF_ROWS}),
+        ({"window": 509, "scale": 1.0}, [510, 514], {"window > 0"}),
+    ],
+)
+def test_whether_a_call_is_in_one(
+    operator: Operator, member: _Member, values: dict[str, Any], lengths: list[int], wanted: set[str]
+) -> None:
+    rows = np.zeros((2, 1, 1030, 16), np.float16)
+    call = operator.bind(np.zeros((2, 1, 1, 16), np.float16), rows, rows, np.array(lengths), **values)
+    assert {name for name, each in named(member).items() if each.holds(call)} == wanted
+
+
+@pytest.mark.parametrize(
+    ("number", "at_edge"),
+    [(510, False), (511, True), (512, True), (513, True), (514, False), (1, False), (1023, True), (0, False)],
+)
+def test_edges_are_those_of_whole_tiles(number: int, at_edge: bool) -> None:
+    assert _is_edge(number, (512,)) is at_edge
+
+
+def test_windows_have_values_at_the_edges_of_tiles(member: _Member) -> None:
+    assert {511, 512, 513} <= set(member.space.variables["window"])
+    assert not {511, 513} & set(member.space.variables["scale"])
+
+
+@pytest.mark.parametrize("name", ["window at the edge of a tile", "not (window > 0)", EDGE_OF_ROWS, EMPTY])
+def test_a_case_is_asked_for_in_a_situation_that_none_has_been_in(operator: Operator, name: str) -> None:
+    member = Stream(operator).members[0]
+    member.prepare()
+    member._kernels[()] = 1
+    every = named(member)
+    member._met = set(every) - {name}
+    case = member._in_a_new_situation(np.random.default_rng(0), operator, 9, 9)
+    assert case is not None and every[name].holds(case.outline()) and name in member._met
+    assert member._in_a_new_situation(np.random.default_rng(0), operator, 11, 11) is None
+
+
+def test_a_situation_that_no_call_is_in_is_given_up(operator: Operator) -> None:
+    member = Stream(operator).members[0]
+    member.prepare()
+    member._kernels[()] = 1
+    asked = []
+
+    def pins(rng: np.random.Generator) -> dict[str, Any]:
+        asked.append(rng)
+        return {}
+
+    member._situations = (Situation("never", pins, lambda call: False),)
+    found = [
+        member._in_a_new_situation(np.random.default_rng(turn), operator, turn, turn) for turn in range(9)
+    ]
+    assert not any(found) and len(asked) < 2 * 9
+
+
+def test_lengths_with_gaps_have_rows_without_keys(member: _Member) -> None:
+    assert GAPS in member.space.variables[fill_of("length")]
