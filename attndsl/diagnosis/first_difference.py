@@ -36,8 +36,8 @@ _BY_ROUNDING = 2.0**-6
 _PATTERNS = (Knobs().poison, 0x3C00)
 """Of never-written memory: NaN, and a number in all floating dtypes."""
 _TOLD = (
+    "turn",
     "item",
-    "takenItem",
     "batch",
     "kvHead",
     "firstHead",
@@ -47,7 +47,7 @@ _TOLD = (
     "rowBegin",
     "r0",
 )
-"""Scalars that say where in the work a core was; ``item`` is its turn where ``takenItem`` is the item."""
+"""Scalars that say where in the work a core was; ``turn`` where that is not the item."""
 
 
 class RunsKernels(Protocol):

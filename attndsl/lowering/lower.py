@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from attndsl.expr import Expr, Symbol
+from attndsl.expr import Expr
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous
-from attndsl.lowering.attention.item_turns import item_of_turn, turns
+from attndsl.lowering.attention.item_turns import item_of_turn, turn_of, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
 from attndsl.lowering.context.attention_context import Context
@@ -105,9 +103,6 @@ _EXTREMES = (
     Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
 
-_TAKEN = Symbol("takenItem")
-"""The item that a turn takes: not its number where items come in another order; an existing one in the last
-turn, which has none."""
 _OF_INT8 = (Constant(INT8_DEPTH, "columns of a cube fractal of int8"),)
 
 
@@ -117,11 +112,8 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
     return share_loads_across_attentions(found, contexts[0].where)
 
 
-def _notes_of_turns(context: Context) -> Iterator[str]:
-    if context.continuous:
-        yield "One turn more than the block has items: it drains the pipeline."
-    if context.last_first:
-        yield "A block takes its last item first: small tasks fill the pipeline."
+_ONE_MORE = "One turn more than the block has items: it drains the pipeline."
+_LAST_FIRST = "A block takes its last item first: small tasks fill the pipeline."
 
 
 def _item_loop(given: PhaseInput) -> Statement:
@@ -130,7 +122,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     item: Expr = item_of_turn(context, item_of_round(context))
     taken = list[Statement]()
     if not item.same(ITEM):
-        taken, item = [*round_of_turn(context), Let(symbol=_TAKEN, value=item)], _TAKEN
+        taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item)], ITEM
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     only = write_only_tile(context, given.modifiers) if finishes_only_tiles(context) else None
@@ -146,6 +138,9 @@ def _item_loop(given: PhaseInput) -> Statement:
         with_query(context, on_rows),
     )
     bounds = turns(context)
-    loop = For(var=ITEM, begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True)
-    notes = [Note(text=text) for text in _notes_of_turns(context)]
-    return seq(*bounds.scalars, *notes, loop)
+    loop = For(
+        var=turn_of(context), begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True
+    )
+    drained = [Note(text=_ONE_MORE)] if context.continuous else []
+    backwards = [Note(text=_LAST_FIRST)] if context.last_first else []
+    return seq(*drained, *bounds.scalars, *backwards, loop)

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
+from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.emit.loop_scalars import ITEM, SPLIT, TASK
+from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
 from attndsl.lowering.masks.visibility import ends_by_position
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES
@@ -191,18 +192,18 @@ def round_of_turn(context: Context) -> list[Statement]:
     if not context.last_first:
         return []
     last = (context.items - 1 - _place(context)) // BLOCK_COUNT
-    return [Let(symbol=_ROUND, value=maximum(last - ITEM // BLOCK_COUNT, 0))]
+    return [Let(symbol=_ROUND, value=maximum(last - turn_of(context) // BLOCK_COUNT, 0))]
 
 
 def item_of_round(context: Context) -> Expr:
-    """The item that a block takes in its turn ``item``, after :func:`round_of_turn`.
+    """The item that a block takes in its turn, after :func:`round_of_turn`.
 
     Where the longest come first, blocks take one round in one direction and the next in the other, so that
     none has the longest of each. The last whole round begins with the last block: the items of a round that
     is not whole go to blocks that had the shortest.
     """
     if not context.last_first:
-        return ITEM
+        return turn_of(context)
     item = _place(context) + _ROUND * BLOCK_COUNT
     if not context.longest_first:
         return item
@@ -213,7 +214,7 @@ def item_of_round(context: Context) -> Expr:
 
 def _place(context: Context) -> Expr:
     """Which item of a round a block takes."""
-    return BLOCK_INDEX if context.items_before is None else ITEM % BLOCK_COUNT
+    return BLOCK_INDEX if context.items_before is None else turn_of(context) % BLOCK_COUNT
 
 
 def split_and_task(context: Context, item: Expr) -> list[Statement]:

@@ -78,7 +78,7 @@ class Architecture:
         socs: the products that have it, as CANN's operator projects name them (INI).
         aiv_per_aic: vector cores of one block.
         memories: on-chip memories.
-        block: bytes of a data block, the unit of UB strides.
+        block: bytes of a lane block, the unit of UB strides.
         repeat: bytes one repeat of a vector instruction covers.
         bank_row: bytes of UB with one block in each group of banks (GUIDE).
         bank_span: bytes of UB with one bank of each group (GUIDE).

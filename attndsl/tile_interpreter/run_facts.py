@@ -35,7 +35,7 @@ class RingWrites:
 
     def add(self, ring: str, block: int, place: int, scalars: Mapping[str, Any]) -> None:
         """A write at element ``place`` of a ring."""
-        tile, taken = scalars.get("tile"), scalars.get("takenItem", scalars.get("item"))
+        tile, taken = scalars.get("tile"), scalars.get("item")
         if tile is None or taken is None:  # an earlier step does not keep the number of its item
             return
         item = int(taken)

@@ -40,8 +40,8 @@ def test_the_text_decodes_items_in_one_place() -> None:
     source = device_files([compiled()])[kernel_path(compiled())]
     decoding = item_decoding(compiled().program)
     assert decoding is not None and len(decoding.lets) > 8
-    assert source.count("= DecodeItem(item);") == 2
-    assert len(re.findall(r"inline Item DecodeItem\(int64_t item\)", source)) == 1
+    assert source.count("= DecodeItem(turn);") == 2
+    assert len(re.findall(r"inline Item DecodeItem\(int64_t turn\)", source)) == 1
     (struct,) = re.findall(r"struct Item \{\n(.*?)\n    \};", source, re.DOTALL)
     members = [cxx_text(let.symbol) for let in decoding.members]
     assert [re.split(r"int64_t |;  // ", line)[1] for line in struct.split("\n")] == members
@@ -117,18 +117,17 @@ def test_stages_take_the_item_itself_and_steps_name_its_slot() -> None:
     assert source.count("const Item &earlierWork = items_[earlier.itemSlot];") == source.count(
         "Step &earlier ="
     )
-    kept = "const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);"
-    assert source.count(kept) == 2
+    assert source.count("itemPlace = (itemsBegun_ + 1) % kRing;") == 2
+    assert source.count("items_[itemPlace] = DecodeItem(turn);") == 2
+    assert source.count("static_assert(kPrefetch < kRing, ") == 1, "a place is free when it is taken"
     assert source.count("itemsBegun_ += tile == 0;") == 2, "each core counts the items that it has begun"
 
 
 def test_the_turn_that_drains_the_pipeline_has_no_tile() -> None:
     """So that stages ask for tiles alone."""
     source = device_files([compiled()])[kernel_path(compiled())]
-    assert re.search(r"found.keyEnd =\s+item >= tiling_.items\s+\? 0\s+: ", source)
-    assert "item < tiling_.items" not in source.split("struct Item")[0].replace(
-        "item < tiling_.items + MinOf", ""
-    )
+    assert re.search(r"found.keyEnd =\s+turn >= tiling_.items\s+\? 0\s+: ", source)
+    assert "< tiling_.items" not in source.split("struct Item")[0]
 
 
 def test_a_scalar_of_the_value_of_another_is_that_one() -> None:

@@ -179,7 +179,7 @@ def test_items_of_one_task_follow_each_other_where_the_author_says_so(tmp_path):
         )
         statements = launch.compiled.joint.body.walk()
         lets = {each.symbol.name: each.value for each in statements if isinstance(each, Let)}
-        env = {**launch.tiling, "takenItem": 1, "item": 1}
+        env = {**launch.tiling, "item": 1}
         assert (lets["split"].evaluate(env), lets["task"].evaluate(env)) == expected
 
 

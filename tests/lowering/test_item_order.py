@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from attndsl.expr import Symbol
+from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import ITEM
 from attndsl.lowering.masks.visibility import ends_by_position
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import CORES
@@ -58,7 +58,7 @@ def turns(c: Context, known: dict[str, Any], block: int) -> list[int]:
 
 
 def item_of(c: Context, known: dict[str, Any], block: int, turn: int) -> int:
-    env = {**known, BLOCK_INDEX.name: block, BLOCK_COUNT.name: known["blocks"], ITEM.name: turn}
+    env = {**known, BLOCK_INDEX.name: block, BLOCK_COUNT.name: known["blocks"], turn_of(c).name: turn}
     for let in round_of_turn(c):
         assert isinstance(let, Let)
         env[let.symbol.name] = let.value.evaluate(env)

@@ -14,9 +14,8 @@ from attndsl.execute import execute
 from attndsl.expr import Expr
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import all_continuous
-from attndsl.lowering.attention.item_turns import turns
+from attndsl.lowering.attention.item_turns import turn_of, turns
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import ITEM
 from attndsl.lowering.work_partition import item_of_round
 from attndsl.tile.statements import Let
 from attndsl.tile_interpreter.run import interpret
@@ -34,7 +33,7 @@ def two_attentions(pipeline: str) -> tuple[Context, ...]:
 
 
 def turns_of(context: Context, env: dict[str, int]) -> list[int]:
-    """The values of ``item`` in a block's loop."""
+    """The turns of a block's loop."""
     bounds, known = turns(context), dict[str, Any](env)
 
     def value(expr: Expr) -> int:
@@ -81,7 +80,9 @@ def test_rounds_turn_about_among_the_items_of_each(first: int, second: int) -> N
             env = {"blockIndex": block, "blockCount": blocks}
             env |= {found[0].items.name: first, found[1].items.name: second}
             order = item_of_round(context)
-            taken += [int(order.evaluate({**env, ITEM.name: item})) for item in turns_of(context, env)]
+            taken += [
+                int(order.evaluate({**env, turn_of(context).name: turn})) for turn in turns_of(context, env)
+            ]
         assert sorted(taken) == list(range(count))
 
 

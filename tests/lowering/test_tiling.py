@@ -172,12 +172,14 @@ def test_the_workspace_holds_every_ring_and_partial_apart(host):
 def walk_items(core, env, wanted):
     """Values of some scalars for every item of every block of a core kind."""
     tree = program().cores[core]
-    loop = next(item for item in tree.walk() if isinstance(item, For) and item.var.name == "item")
+    loop = next(item for item in tree.walk() if isinstance(item, For) and item.over_items)
+    ends = [item for item in tree.walk() if isinstance(item, Let) and item.symbol.same(loop.end)]
     for block in range(env["blocks"]):
         scalars = {**env, "blockIndex": block, "blockCount": env["blocks"]}
+        scalars |= {each.symbol.name: int(each.value.evaluate(scalars)) for each in ends}
         bounds = (int(e.evaluate(scalars)) for e in (loop.begin, loop.end, loop.step))
-        for item in (turn for turn in range(*bounds) if turn < env["items"]):
-            yield tuple(_lets(loop.body, {**scalars, "item": item})[name] for name in wanted)
+        for turn in (turn for turn in range(*bounds) if turn < env["items"]):
+            yield tuple(_lets(loop.body, {**scalars, loop.var.name: turn})[name] for name in wanted)
 
 
 def _lets(statement, env):

@@ -1,6 +1,6 @@
 """The scalars of earlier steps that a continuous pipeline keeps: members of the kernel.
 
-An item is kept once, in the slot of its state; its steps keep the number of that slot.
+An item is kept once, in a place of its own; its steps keep the number of that place.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecoding, taken_from_item
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
-from attndsl.expr import Symbol
+from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.expr import Const, Symbol
 from attndsl.target import Core
 from attndsl.tile.program import Program
-from attndsl.tile.statements import KeepScalars
+from attndsl.tile.statements import Earlier, KeepScalars
 
 _WIDTH = 90
 """Columns of a declaration of scalars, without its indent."""
@@ -28,14 +29,14 @@ _CORES = {Core.AIC: "cube", Core.AIV: "vector"}
 class KeptSteps:
     """A struct of scalars and the array of them, one for each slot of the rings.
 
-    ``item_array``: the declaration of the items of these steps, empty where a step keeps what it needs of its
+    ``items``: the declaration of the items of these steps, empty where a step keeps what it needs of its
     item. ``counters``: the members that count the steps and the items.
     """
 
     struct: str
     scalars: tuple[str, ...]
     array: str
-    item_array: str
+    items: tuple[str, ...]
     counters: tuple[str, ...]
 
     @property
@@ -55,9 +56,22 @@ def kept_steps(program: Program, decoding: ItemDecoding | None) -> Iterator[Kept
             struct=kept_struct(keep),
             scalars=tuple(scalar(symbol) for symbol in single),
             array=f"{kept_member(keep)}[{depth}]",
-            item_array=f"{STRUCT} {KEPT_ITEMS}[{depth}];" if whole else "",
+            items=tuple(_kept_items(program, depth)) if whole else (),
             counters=(member(keep.steps.counter.name), member(keep.steps.runs.name)),
         )
+
+
+def _kept_items(program: Program, depth: str) -> Iterator[str]:
+    """The array of the items in work, and why their places suffice."""
+    steps = [item for item in program.statements() if isinstance(item, Earlier)]
+    last = max(steps, key=lambda item: item.back)
+    distance = cxx_text(Const(last.back) if last.distance is None else last.distance)
+    yield (
+        f"// When an item is decoded, steps of at most {distance} others are to be finished, as each has one"
+        " or more. So it takes a place that none of these has."
+    )
+    yield f'static_assert({distance} < {depth}, "an item keeps its place until its last step is finished");'
+    yield f"{STRUCT} {KEPT_ITEMS}[{depth}];"
 
 
 def kept_scalars(

@@ -107,6 +107,7 @@ class KernelText:
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
     item: tuple[str, ...]
+    turn: str
     decoding: tuple[str, ...]
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
@@ -167,6 +168,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         ),
         tensors=tuple(_tensors(program, names, spelling)),
         item=tuple(_item_members(decoding)),
+        turn=scalar(decoding.loops[0].var) if decoding is not None else "",
         decoding=cube.decoding_lines(),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),

@@ -69,6 +69,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 _INDENT = "    "
 _EARLIER, _EARLIER_ITEM = "earlier", "earlierWork"
 """The locals that hold the scalars of an earlier step, and its item."""
+_PLACE = "itemPlace"
+"""The local that says where a decoded item is kept."""
 _KEPT = 84
 """Columns of the scalars that a step keeps."""
 
@@ -310,7 +312,10 @@ class Writer:
         keeps = [item for item in loop.body.walk() if isinstance(item, KeepScalars)]
         if any(kept_scalars(keep, decoding)[0] for keep in keeps):
             runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
-            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[({runs} + 1) % {depth}] = {call};"
+            yield "// The item takes this place when its first step begins."
+            yield f"const int64_t {_PLACE} = ({runs} + 1) % {depth};"
+            yield f"{KEPT_ITEMS}[{_PLACE}] = {call};"
+            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[{_PLACE}];"
         else:
             yield f"const {STRUCT} {DECODED} = {call};"
         writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))

@@ -1,4 +1,7 @@
-"""The turns of a block's loop over items. The last one of a continuous pipeline has no item: it drains."""
+"""The turns of a block's loop over items. The last one of a continuous pipeline has no item: it drains.
+
+A turn has the number of its item, unless items come in another order or the last turn has none.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import ITEM
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
 from attndsl.tile.statements import Let, Statement
+
+_TURN = Symbol("turn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +39,19 @@ def turns(context: Context) -> Turns:
         scalars.append(Let(symbol=begin, value=value))
     if not context.continuous:
         return Turns(begin, items, tuple(scalars))
-    if not context.suffix:
-        return Turns(begin, items + minimum(items, BLOCK_COUNT), tuple(scalars))
     end = Symbol(context.label("turnsEnd"))
-    scalars.append(Let(symbol=end, value=select(begin < items, items + BLOCK_COUNT, 0)))
+    last = (
+        select(begin < items, items + BLOCK_COUNT, 0)
+        if context.suffix
+        else items + minimum(items, BLOCK_COUNT)
+    )
+    scalars.append(Let(symbol=end, value=last))
     return Turns(begin, end, tuple(scalars))
+
+
+def turn_of(context: Context) -> Symbol:
+    """The scalar that counts the turns: that of the items where each turn is its item."""
+    return _TURN if context.continuous or context.last_first else ITEM
 
 
 def item_of_turn(context: Context, item: Expr) -> Expr:
@@ -48,11 +61,11 @@ def item_of_turn(context: Context, item: Expr) -> Expr:
 
 def has_item(context: Context) -> Expr:
     """Whether a turn of a continuous pipeline has an item."""
-    item = ITEM
-    return item < context.items
+    turn = turn_of(context)
+    return turn < context.items
 
 
 def drains(context: Context) -> Expr:
     """Whether a turn of a continuous pipeline has none: it drains the pipeline."""
-    item = ITEM
-    return item >= context.items
+    turn = turn_of(context)
+    return turn >= context.items

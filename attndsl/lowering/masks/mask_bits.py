@@ -17,7 +17,7 @@ from attndsl.tile.statements import Seq, seq
 
 HALF_REPEAT = repeat_elements("float16")
 BITS_BLOCK = 256
-"""Lanes whose bits fill a block of 32 bytes."""
+"""Lanes whose bits fill a lane block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from attndsl.target.architecture import DAV_2201 as ARCHITECTURE
 from attndsl.tile.buffers import item_bytes
 
 BLOCK = ARCHITECTURE.block
-"""Bytes of a data block."""
+"""Bytes of a lane block, which the API calls a data block."""
 REPEAT = ARCHITECTURE.repeat
 """Bytes of one repeat of a vector instruction."""
 REPEAT_BLOCKS = REPEAT // BLOCK
 """Blocks of one repeat."""
 BLOCK_LANES = Named(BLOCK // item_bytes("float32"), "blockLanes")
-"""Lanes of fp32, or of int32, of one data block."""
+"""Lanes of fp32, or of int32, of one lane block."""
 FRACTAL = ARCHITECTURE.fractal
 """Rows of a fractal, and its columns of 16 bits."""
 UNITS = {
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def block_elements(dtype: str) -> int:
-    """Elements of one data block."""
+    """Elements of one lane block."""
     return BLOCK // item_bytes(dtype)
 
 

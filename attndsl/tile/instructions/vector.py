@@ -210,7 +210,7 @@ class FillLanes(VectorInstruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Unary(VectorInstruction):
-    """``dst = op(src)`` for Exp, Ln, Abs, Sqrt; count form."""
+    """``dst = op(src)`` for an operation of ``_UNARY``; count form."""
 
     op: str
     src: Region
@@ -242,7 +242,7 @@ class Unary(VectorInstruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WithScalar(VectorInstruction):
-    """``dst = op(src, scalar)`` for Adds, Muls, Maxs, Mins; count form."""
+    """``dst = op(src, scalar)`` for an operation of ``_WITH_SCALAR``; count form."""
 
     op: str
     src: Region
