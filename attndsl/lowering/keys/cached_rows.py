@@ -25,7 +25,7 @@ from attndsl.tile.statements import If, Let, Statement, seq
 SourceOf = Callable[[nodes.Rows, str], KeySource]
 """Gives the source of a graph node in a role."""
 
-_TURN, _OLD = Symbol("turn"), Symbol("cachedRows")
+_TURN, _OLD = Symbol("ringTurn"), Symbol("cachedRows")
 
 
 @dataclass(frozen=True, kw_only=True)

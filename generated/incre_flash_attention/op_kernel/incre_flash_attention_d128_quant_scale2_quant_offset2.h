@@ -152,10 +152,12 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(work, rowFractals);
@@ -202,10 +204,12 @@ private:
             SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -263,12 +267,12 @@ private:
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
-    __aicore__ inline Item DecodeItem(int64_t item)
+    __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t takenItem = MinOf(item, tiling_.items - 1);
-        found.split = takenItem / tiling_.tasks;
-        const int64_t task = takenItem % tiling_.tasks;
+        const int64_t item = MinOf(turn, tiling_.items - 1);
+        found.split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t headTile = task % tiling_.headTiles;
         found.kvHead = task / tiling_.headTiles % tiling_.kvHeads;
         found.batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -281,12 +285,12 @@ private:
                 : MinOf(actualSeqLengthsGm_.GetValue(MinOf(found.batch,
                     tiling_.actualSeqLengthsCount - 1)),
                     tiling_.keyCapacity);
-        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
+        found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
-        found.steps = item >= tiling_.items ? kPrefetch : MaxOf(found.tiles, 1);
+        found.steps = turn >= tiling_.items ? kPrefetch : MaxOf(found.tiles, 1);
         return found;
     }
 
@@ -791,6 +795,9 @@ private:
     struct VectorStep {
         int64_t tile, rows, slot, rowBegin, itemSlot;
     } vectorSteps_[kRing];
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
     Item items_[kRing];
 
     // Global memory

@@ -184,10 +184,12 @@ private:
         }
         AwaitKeyEnds();
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
@@ -249,10 +251,12 @@ private:
         FindKeyEnds();
         ReleaseKeyEnds();
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -275,7 +279,7 @@ private:
                         totalBlocks);
                     SelectAtOnce(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
                 }
-                if (tile == work.steps - 1 && item < tiling_.items) {
+                if (tile == work.steps - 1 && turn < tiling_.items) {
                     SelectRest(work.tiles, corePositions, totalBlocks);
                     WriteSelection(work, rowBegin, rows, corePositions);
                 }
@@ -328,12 +332,12 @@ private:
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
-    __aicore__ inline Item DecodeItem(int64_t item)
+    __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t takenItem = MinOf(item, tiling_.items - 1);
-        const int64_t split = takenItem / tiling_.tasks;
-        const int64_t task = takenItem % tiling_.tasks;
+        const int64_t item = MinOf(turn, tiling_.items - 1);
+        const int64_t split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
@@ -354,14 +358,14 @@ private:
                 - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
                 tiling_.keyCapacity),
                 LastEnd(found.queries, found.firstQuery));
-        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
+        found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
         found.keySteps = found.tiles > 1 ? 2 * found.tiles : found.tiles;
         found.steps =
-            item >= tiling_.items
+            turn >= tiling_.items
                 ? kPrefetch
                 : (found.taskRows == 0 ? 0 : MaxOf(found.keySteps, 1));
         return found;
@@ -1570,6 +1574,9 @@ private:
     struct VectorStep {
         int64_t tile, rows, rowBegin, itemSlot, slot;
     } vectorSteps_[kRing];
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
     Item items_[kRing];
 
     // Global memory

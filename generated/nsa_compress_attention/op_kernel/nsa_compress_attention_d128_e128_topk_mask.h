@@ -178,10 +178,12 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
@@ -242,10 +244,12 @@ private:
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -268,7 +272,7 @@ private:
                         totalBlocks);
                     SelectAtOnce(work, tile, rowBegin, corePositions, totalBlocks);
                 }
-                if (tile == work.steps - 1 && item < tiling_.items) {
+                if (tile == work.steps - 1 && turn < tiling_.items) {
                     SelectRest(work, rowBegin, corePositions, totalBlocks);
                     WriteSelection(work, rowBegin, rows, corePositions);
                 }
@@ -322,12 +326,12 @@ private:
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
-    __aicore__ inline Item DecodeItem(int64_t item)
+    __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t takenItem = MinOf(item, tiling_.items - 1);
-        const int64_t split = takenItem / tiling_.tasks;
-        const int64_t task = takenItem % tiling_.tasks;
+        const int64_t item = MinOf(turn, tiling_.items - 1);
+        const int64_t split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
@@ -347,14 +351,14 @@ private:
             MinOf(actualCmpSeqKvlenGm_.GetValue(found.batch)
                 - (found.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(found.batch - 1)),
                 tiling_.keyCapacity);
-        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
+        found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
         found.keySteps = found.tiles > 1 ? 2 * found.tiles : found.tiles;
         found.steps =
-            item >= tiling_.items
+            turn >= tiling_.items
                 ? kPrefetch
                 : (found.taskRows == 0 ? 0 : MaxOf(found.keySteps, 1));
         return found;
@@ -1406,6 +1410,9 @@ private:
     struct VectorStep {
         int64_t tile, rows, rowBegin, itemSlot, slot;
     } vectorSteps_[kRing];
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
     Item items_[kRing];
 
     // Global memory

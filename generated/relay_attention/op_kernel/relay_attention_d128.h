@@ -184,13 +184,13 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
-        // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
-            const int64_t takenItem = MinOf(item, tiling_.itemsKey - 1);
-            const int64_t split = takenItem / tiling_.tasksKey;
-            const int64_t task = takenItem % tiling_.tasksKey;
+        for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
+            const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
+            const int64_t split = item / tiling_.tasksKey;
+            const int64_t task = item % tiling_.tasksKey;
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -203,12 +203,12 @@ private:
                 MinOf(kvSeqLenGm_.GetValue(batch)
                     - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
                     tiling_.keyCapacityKey);
-            const int64_t keyEnd = item >= tiling_.itemsKey ? 0 : visibleEnd;
+            const int64_t keyEnd = turn >= tiling_.itemsKey ? 0 : visibleEnd;
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
+            const int64_t steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQueryKey(batch, firstHead, heads, rowFractals, tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
@@ -231,15 +231,15 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             queryL1Slot_ ^= 1;
         }
+        // One turn more than the block has items: it drains the pipeline.
         const int64_t firstItemKeyShare =
             (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
         const int64_t turnsEndKeyShare =
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
-        // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
-            const int64_t takenItem = MinOf(item, tiling_.itemsKeyShare - 1);
-            const int64_t split = takenItem / tiling_.tasksKeyShare;
-            const int64_t task = takenItem % tiling_.tasksKeyShare;
+        for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
+            const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
+            const int64_t split = item / tiling_.tasksKeyShare;
+            const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
@@ -266,13 +266,13 @@ private:
                     ? 0
                     : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
                         tiling_.keyCapacityKeyShare);
-            const int64_t keyEnd = item >= tiling_.itemsKeyShare ? 0 : visibleEnd;
+            const int64_t keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps =
-                item >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
+                turn >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
             const int64_t keyEntry = listEntry;
             const int64_t valueEntry = listEntry;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
@@ -324,13 +324,13 @@ private:
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
+        // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
-        // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = blockIndex_; item < turnsEndKey; item += blockCount_) {
-            const int64_t takenItem = MinOf(item, tiling_.itemsKey - 1);
-            const int64_t split = takenItem / tiling_.tasksKey;
-            const int64_t task = takenItem % tiling_.tasksKey;
+        for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
+            const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
+            const int64_t split = item / tiling_.tasksKey;
+            const int64_t task = item % tiling_.tasksKey;
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -342,12 +342,12 @@ private:
                 MinOf(kvSeqLenGm_.GetValue(batch)
                     - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
                     tiling_.keyCapacityKey);
-            const int64_t keyEnd = item >= tiling_.itemsKey ? 0 : visibleEnd;
+            const int64_t keyEnd = turn >= tiling_.itemsKey ? 0 : visibleEnd;
             const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t steps = item >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
+            const int64_t steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
             const int64_t rowsPerCore = CeilDiv(heads, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, heads);
             const int64_t rows = MinOf(rowsPerCore, heads - rowBegin);
@@ -380,15 +380,15 @@ private:
                 }
             }
         }
+        // One turn more than the block has items: it drains the pipeline.
         const int64_t firstItemKeyShare =
             (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
         const int64_t turnsEndKeyShare =
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
-        // One turn more than the block has items: it drains the pipeline.
-        for (int64_t item = firstItemKeyShare; item < turnsEndKeyShare; item += blockCount_) {
-            const int64_t takenItem = MinOf(item, tiling_.itemsKeyShare - 1);
-            const int64_t split = takenItem / tiling_.tasksKeyShare;
-            const int64_t task = takenItem % tiling_.tasksKeyShare;
+        for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
+            const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
+            const int64_t split = item / tiling_.tasksKeyShare;
+            const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
@@ -414,13 +414,13 @@ private:
                     ? 0
                     : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
                         tiling_.keyCapacityKeyShare);
-            const int64_t keyEnd = item >= tiling_.itemsKeyShare ? 0 : visibleEnd;
+            const int64_t keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps =
-                item >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
+                turn >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
             const int64_t rowsPerCore = CeilDiv(taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);

@@ -175,11 +175,13 @@ private:
         }
         AwaitScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyPosition = MaxOf(work.tokenOffsetOfBatch - work.seqLenOfBatch, 0);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
@@ -240,11 +242,13 @@ private:
         ScaleQuery();
         ReleaseScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -312,20 +316,20 @@ private:
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
-    __aicore__ inline Item DecodeItem(int64_t item)
+    __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
         const int64_t roundOfItem =
-            MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - item / blockCount_, 0);
-        const int64_t takenItem =
+            MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
+        const int64_t item =
             MinOf(blockIndex_ + roundOfItem * blockCount_
                 + (tiling_.items / blockCount_ > roundOfItem
                     && (tiling_.items / blockCount_ - roundOfItem) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
-        found.split = takenItem / tiling_.tasks;
-        const int64_t task = takenItem % tiling_.tasks;
+        found.split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
         const int64_t taskOfBatch = task % (tiling_.queryTiles * headTasks);
         const int64_t firstHeadTask =
@@ -352,14 +356,14 @@ private:
         const int64_t visibleEnd =
             MaxOf(MinOf(found.tokenOffsetOfBatch, MaxOf(0, found.firstQuery + found.queries)),
                 found.keyBegin);
-        found.keyEnd = item >= tiling_.items ? found.keyBegin : visibleEnd;
+        found.keyEnd = turn >= tiling_.items ? found.keyBegin : visibleEnd;
         const int64_t tileTotal =
             found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd - found.keyBegin, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
         found.steps =
-            item >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+            turn >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
         return found;
     }
 
@@ -436,22 +440,23 @@ private:
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     if (cachedRows > 0) {
                         const int64_t firstRow = firstKey + n0;
-                        for (int64_t turn = firstRow / tiling_.windowSize;
-                             turn < CeilDiv(firstRow + cachedRows, tiling_.windowSize);
-                             ++turn) {
-                            const int64_t turnBegin = MaxOf(turn * tiling_.windowSize, firstRow);
-                            const int64_t turnEnd =
-                                MinOf(turn * tiling_.windowSize + tiling_.windowSize,
+                        for (int64_t ringTurn = firstRow / tiling_.windowSize;
+                             ringTurn < CeilDiv(firstRow + cachedRows, tiling_.windowSize);
+                             ++ringTurn) {
+                            const int64_t ringTurnBegin =
+                                MaxOf(ringTurn * tiling_.windowSize, firstRow);
+                            const int64_t ringTurnEnd =
+                                MinOf(ringTurn * tiling_.windowSize + tiling_.windowSize,
                                     firstRow + cachedRows);
-                            const int64_t turnOffset =
+                            const int64_t ringTurnOffset =
                                 work.batch * tiling_.cacheKStrideB
                                     + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
                                     + work.kvHead * tiling_.cacheKStrideK
-                                    + (turnBegin - turn * tiling_.windowSize)
+                                    + (ringTurnBegin - ringTurn * tiling_.windowSize)
                                         * tiling_.cacheKStrideT;
-                            LoadNzOfAnyPitch(keyL1[(turnBegin - firstRow) * kFractal],
-                                cacheKGm_[turnOffset], turnEnd - turnBegin, tiling_.headDim,
-                                tiling_.cacheKStrideT, RoundUp(cols, kFractal));
+                            LoadNzOfAnyPitch(keyL1[(ringTurnBegin - firstRow) * kFractal],
+                                cacheKGm_[ringTurnOffset], ringTurnEnd - ringTurnBegin,
+                                tiling_.headDim, tiling_.cacheKStrideT, RoundUp(cols, kFractal));
                         }
                     }
                     if (cols > cachedRows) {
@@ -517,22 +522,23 @@ private:
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     if (cachedRows > 0) {
                         const int64_t firstRow = firstKey + k0;
-                        for (int64_t turn = firstRow / tiling_.windowSize;
-                             turn < CeilDiv(firstRow + cachedRows, tiling_.windowSize);
-                             ++turn) {
-                            const int64_t turnBegin = MaxOf(turn * tiling_.windowSize, firstRow);
-                            const int64_t turnEnd =
-                                MinOf(turn * tiling_.windowSize + tiling_.windowSize,
+                        for (int64_t ringTurn = firstRow / tiling_.windowSize;
+                             ringTurn < CeilDiv(firstRow + cachedRows, tiling_.windowSize);
+                             ++ringTurn) {
+                            const int64_t ringTurnBegin =
+                                MaxOf(ringTurn * tiling_.windowSize, firstRow);
+                            const int64_t ringTurnEnd =
+                                MinOf(ringTurn * tiling_.windowSize + tiling_.windowSize,
                                     firstRow + cachedRows);
-                            const int64_t turnOffset =
+                            const int64_t ringTurnOffset =
                                 work.batch * tiling_.cacheVStrideB
                                     + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
                                     + work.kvHead * tiling_.cacheVStrideK
-                                    + (turnBegin - turn * tiling_.windowSize)
+                                    + (ringTurnBegin - ringTurn * tiling_.windowSize)
                                         * tiling_.cacheVStrideT;
-                            LoadNzOfAnyPitch(valueL1[(turnBegin - firstRow) * kFractal],
-                                cacheVGm_[turnOffset], turnEnd - turnBegin, tiling_.valueDim,
-                                tiling_.cacheVStrideT, RoundUp(depth, kFractal));
+                            LoadNzOfAnyPitch(valueL1[(ringTurnBegin - firstRow) * kFractal],
+                                cacheVGm_[ringTurnOffset], ringTurnEnd - ringTurnBegin,
+                                tiling_.valueDim, tiling_.cacheVStrideT, RoundUp(depth, kFractal));
                         }
                     }
                     if (depth > cachedRows) {
@@ -1021,6 +1027,9 @@ private:
     struct VectorStep {
         int64_t tile, rows, slot, rowBegin, itemSlot;
     } vectorSteps_[kRing];
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
     Item items_[kRing];
 
     // Global memory

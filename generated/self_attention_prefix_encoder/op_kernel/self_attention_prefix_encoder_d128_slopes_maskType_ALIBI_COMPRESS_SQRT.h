@@ -164,11 +164,13 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(work, rowFractals);
@@ -220,11 +222,13 @@ private:
         SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
         SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         // One turn more than the block has items: it drains the pipeline.
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
-        for (int64_t item = blockIndex_;
-             item < tiling_.items + MinOf(tiling_.items, blockCount_);
-             item += blockCount_) {
-            const Item &work = items_[(itemsBegun_ + 1) % kRing] = DecodeItem(item);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
             const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -285,20 +289,20 @@ private:
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
-    __aicore__ inline Item DecodeItem(int64_t item)
+    __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
         const int64_t roundOfItem =
-            MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - item / blockCount_, 0);
-        const int64_t takenItem =
+            MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
+        const int64_t item =
             MinOf(blockIndex_ + roundOfItem * blockCount_
                 + (tiling_.items / blockCount_ > roundOfItem
                     && (tiling_.items / blockCount_ - roundOfItem) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
-        found.split = takenItem / tiling_.tasks;
-        const int64_t task = takenItem % tiling_.tasks;
+        found.split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
         const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
         const int64_t taskOfBatch = task % (tiling_.queryTiles * headTasks);
         const int64_t firstHeadTask =
@@ -326,13 +330,13 @@ private:
                 MaxOf(0,
                     found.kvSeqLenOfBatch - found.seqLenOfBatch + found.firstQuery
                         + found.queries - 1 + 1));
-        found.keyEnd = item >= tiling_.items ? 0 : visibleEnd;
+        found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
         found.steps =
-            item >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+            turn >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
         return found;
     }
 
@@ -885,6 +889,9 @@ private:
     struct VectorStep {
         int64_t tile, rows, slot, rowBegin, itemSlot;
     } vectorSteps_[kRing];
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
     Item items_[kRing];
 
     // Global memory

@@ -1,0 +1,843 @@
+/*
+ * self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI
+ * Attention of prompts over their own keys.
+ *
+ * Contract: ATB SelfAttentionOperation
+ * Spec: self_attention.py; "spec line" in a comment is a line of it.
+ * Specialized on
+ *   dtype T of query, key, value, mask, output: float16 or bfloat16
+ *   head size headSize from 113 to 128
+ *   head size headSizeV from 113 to 128
+ *   with value, mask
+ *   maskType = ALIBI
+ * Batch, heads, lengths and strides are run-time values.
+ * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
+ *
+ * Step t, the cube running ahead:
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *
+ * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
+ * kernel does not rely on the compiler's automatic synchronization.
+ */
+#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASKTYPE_ALIBI_H
+#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASKTYPE_ALIBI_H
+
+#include "kernel_operator.h"
+#include "attndsl_kernel.h"
+#include "self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI_schedule.h"
+#include "self_attention_pa_encoder_tiling.h"
+
+namespace self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI {
+
+using namespace AscendC;
+
+constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
+// smallest normal number, the sum of a row without keys
+constexpr float kSmallest = 1.1754943508222875e-38f;
+
+// Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
+// which then waits for it; named after the first such flag. Buffers with one lifetime share an
+// event, named after the first.
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kRightL0Ready = 0;
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
+constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kValueL1Ready = 4;
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score, maskRows: one id a slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
+constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut, rowsOut: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score, maskRows: one id a slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
+constexpr int32_t kProbReady = 0;  // V_MTE3, prob
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
+constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
+
+// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
+// order of the stages it is read before it is written again.
+constexpr uint16_t kScoreRingReady = 0;
+constexpr uint16_t kProbRingReady = 1;
+constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kBeforeMergePartials = 3;
+
+template <typename T>
+class SelfAttentionPaEncoderKernel : attndsl::KernelBase {
+public:
+    // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
+    // data.
+    __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR mask,
+        GM_ADDR seqLen, GM_ADDR output, GM_ADDR workspace,
+        const SelfAttentionPaEncoderTiling &tiling)
+    {
+        TPipe pipe;
+        tiling_ = tiling;
+        FindCore();
+        Bind(queryGm_, query);
+        Bind(keyGm_, key);
+        Bind(valueGm_, value);
+        Bind(maskGm_, mask);
+        Bind(seqLenGm_, seqLen);
+        Bind(outputGm_, output);
+        Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
+        Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
+        Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
+        Bind(scoreRingGm_,
+            workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
+        if ASCEND_IS_AIC {
+            TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
+        }
+        if ASCEND_IS_AIV {
+            TakeVectorMemory(pipe, kUbEnd);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            maskWide_ = View<float>(ub_, kMaskWideAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+        }
+        // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
+        pipe.Destroy();
+        if ASCEND_IS_AIC {
+            RunCube();
+        }
+        if ASCEND_IS_AIV {
+            RunVector();
+        }
+        PipeBarrier<PIPE_ALL>();  // as TPipe's destructor does
+    }
+
+private:
+    __aicore__ inline void RunCube()
+    {
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
+        }
+        // One turn more than the block has items: it drains the pipeline.
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
+            const int64_t keyStart =
+                tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            LoadQuery(work, rowFractals);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        AwaitProbabilities();
+                    }
+                }
+                if (tile < work.tiles) {
+                    ScoreTile(work, rowFractals, keyStart, tile);
+                }
+                if (stepsBegun_ > kPrefetch) {
+                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart,
+                            earlier.tile, earlier.slot);
+                    }
+                }
+            }
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
+            queryL1Slot_ ^= 1;
+        }
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
+        }
+    }
+
+    __aicore__ inline void RunVector()
+    {
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
+        // One turn more than the block has items: it drains the pipeline.
+        const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+            // The item takes this place when its first step begins.
+            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
+            items_[itemPlace] = DecodeItem(turn);
+            const Item &work = items_[itemPlace];
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                const int64_t itemSlot = itemsBegun_ % kRing;
+                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                if (tile == 0) {
+                    StartRows(itemSlot, rows);
+                }
+                if (tile < work.tiles) {
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
+                }
+                if (stepsBegun_ > kPrefetch) {
+                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile == 0) {
+                        StartSums(earlier.rows);
+                    }
+                    if (earlier.tile < earlierWork.tiles) {
+                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
+                    }
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    }
+                }
+            }
+        }
+        if (tiling_.splits > 1) {
+            MergePartials();
+        }
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+        for (int32_t slot = 0; slot < 2; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
+        }
+    }
+
+    // An item as cube and vector cores see it: its rows, heads and tiles of keys.
+    struct Item {
+        int64_t split;  // its part of the keys of the task
+        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t queries;  // query positions of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+    };
+
+    __aicore__ inline Item DecodeItem(int64_t turn)
+    {
+        Item found;
+        const int64_t item = MinOf(turn, tiling_.items - 1);
+        found.split = item / tiling_.tasks;
+        const int64_t task = item % tiling_.tasks;
+        const int64_t queryTile = task % tiling_.queryTiles;
+        const int64_t headTask = task / tiling_.queryTiles;
+        found.firstQuery = queryTile * tiling_.queriesPerTask;
+        const int64_t headTile = headTask % tiling_.headTiles;
+        found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        const int64_t seqLenOfBatch = seqLenGm_.GetValue(found.batch);
+        const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
+        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
+        found.taskRows = found.heads * found.queries;
+        found.firstToken = RowsBefore(found.batch);
+        const int64_t visibleEnd =
+            MinOf(tiling_.seqLenIs2Batch
+                ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
+                : seqLenOfBatch,
+                tiling_.keyCapacity);
+        found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps =
+            turn >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        return found;
+    }
+
+    // The sum of the first lengths, counted up or down from where the last call ended.
+    __aicore__ inline int64_t RowsBefore(int64_t extent)
+    {
+        for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
+            rowsBeforeSum_ += seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        while (rowsBeforeEnd_ > extent) {
+            --rowsBeforeEnd_;
+            rowsBeforeSum_ -= seqLenGm_.GetValue(rowsBeforeEnd_);
+        }
+        return rowsBeforeSum_;
+    }
+
+    // The sum of the first lengths, counted up or down from where the last call ended.
+    __aicore__ inline int64_t KeysBefore(int64_t extent)
+    {
+        for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
+            keysBeforeSum_ += seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
+        }
+        while (keysBeforeEnd_ > extent) {
+            --keysBeforeEnd_;
+            keysBeforeSum_ -= seqLenGm_.GetValue(tiling_.batchRows + keysBeforeEnd_);
+        }
+        return keysBeforeSum_;
+    }
+
+    // Cube stages
+    // Query rows of the task from global memory to L1.
+    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
+    {
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        if (work.tiles > 0) {
+            LoadPositions(queryL1,
+                queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                    + work.firstHead * tiling_.queryStrideN],
+                work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, rowFractals * kFractal);
+        }
+    }
+
+    // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
+    __aicore__ inline void AwaitProbabilities()
+    {
+        CrossCoreWaitFlag(kProbRingReady);
+    }
+
+    // Scores of one key tile, query times keys transposed, to their ring slot.
+    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile)
+    {
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        const int64_t keyTile =
+            work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
+        {
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                {
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
+                        tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadFractals(rightL0, keyL1,
+                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                    keyL1Slot_ ^= 1;
+                }
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(
+                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
+                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
+                    rowFractals * kFractal);
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+            leftL0Slot_ ^= 1;
+        }
+        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+    }
+
+    // Weighted sum of one tile's values, probabilities times values, to its ring slot.
+    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
+        int64_t tile, int64_t slot)
+    {
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        const int64_t valueTile =
+            work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
+        {
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
+                kTileKeys, rowFractals * kFractal);
+            {
+                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
+                    const int64_t depth = MinOf(kBaseK, keys - k0);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                    LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
+                        depth, tiling_.valueDim, tiling_.valueStrideU, RoundUp(depth, kFractal));
+                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
+                    {
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        const int64_t depthFractals = CeilDiv(depth, kFractal);
+                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
+                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        LoadLeft(leftL0,
+                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
+                            rowFractals, depthFractals, rowFractals);
+                        {
+                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
+                                depthFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                            // hardware orders Mmad into the same L0C only from 10 fractals on
+                            if (rowFractals * kFractal * kPaddedValueSize
+                                < 10 * kFractal * kFractal) {
+                                PipeBarrier<PIPE_M>();
+                            }
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
+                                    false, k0 == 0));
+                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                            rightL0Slot_ ^= 1;
+                        }
+                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        leftL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
+                    valueL1Slot_ ^= 1;
+                }
+                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
+                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
+                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                productL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+            probL1Slot_ ^= 1;
+        }
+        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+    }
+
+    // Vector stages
+    // Initializes the maxima and sums of the rows.
+    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
+        }
+    }
+
+    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    {
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        CrossCoreWaitFlag(kScoreRingReady);
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto maskRows = View<T>(ub_, kMaskRowsAt + scoreSlot_ * kMaskRowsSlot);
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            LoadRows(score,
+                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                    * kTileKeys],
+                chunk, keys, kTileKeys, kTileKeys);
+            LoadRows(maskRows,
+                maskGm_[work.batch * tiling_.maskStrideB
+                    + (work.firstQuery + (rowBegin + r0) / work.heads) * tiling_.maskStrideQ
+                    + firstKey],
+                (rowBegin + r0 + chunk - 1) / work.heads - (rowBegin + r0) / work.heads + 1, keys,
+                tiling_.maskStrideQ, kTileKeys);
+            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            // score * qkScale  (spec line 252)
+            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+            Muls(score, score, float(tiling_.qkScale), span);
+            // score + mask  (spec line 171)
+            if (work.heads == 1) {
+                Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
+            } else {
+                for (int64_t row = 0; row < chunk; ++row) {
+                    Cast(maskWide_[row * kTileKeys],
+                        maskRows[((rowBegin + r0 + row) / work.heads - (rowBegin + r0) / work.heads)
+                            * kTileKeys],
+                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                }
+            }
+            PipeBarrier<PIPE_V>();
+            Add(score, score, maskWide_, span);
+            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    float(kLowest), chunk, kTileKeys);
+            }
+            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            if (kFoldedLanes * kBlockLanes > keys) {
+                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+            }
+            PipeBarrier<PIPE_V>();
+            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            PipeBarrier<PIPE_V>();
+            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            PipeBarrier<PIPE_V>();
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
+            PipeBarrier<PIPE_V>();
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            PipeBarrier<PIPE_V>();
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                newMax_, chunk);
+            // score = exp(score - newMax)
+            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            PipeBarrier<PIPE_V>();
+            Exp(score, score, span);
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
+                    chunk, kTileKeys);
+            }
+            // rescale = exp(rowMax - newMax)
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
+            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            // each row's sum folded to 8 lanes, reduced once after the loop
+            if (kFoldedLanes * kBlockLanes > keys) {
+                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+            }
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, chunk, kRepeatLanes, kBlockLanes,
+                kFoldedLanes);
+            WaitFlag<HardEvent::MTE3_V>(kProbFree);
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                chunk, keys, kTileKeys, kTileKeys);
+            SetFlag<HardEvent::MTE3_V>(kProbFree);
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+            scoreSlot_ ^= 1;
+        }
+        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
+        if (rows <= 0) {
+            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
+            // for it; MTE2 waits back, so that the event is not set twice.
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        }
+        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
+    }
+
+    // Initializes the weighted sums of the rows.
+    __aicore__ inline void StartSums(int64_t rows)
+    {
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
+        }
+    }
+
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    {
+        CrossCoreWaitFlag(kOutRingReady);
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            LoadRow(partial,
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                chunk * kPaddedValueSize);
+            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            // accumulator = accumulator * rescale + partial
+            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
+            PipeBarrier<PIPE_V>();
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                kPaddedValueSize);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            PipeBarrier<PIPE_V>();
+            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
+                chunk * kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
+        }
+    }
+
+    // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
+    {
+        // rows are stored by runs: the positions of a single head, or the heads of each
+        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+        if (tiling_.splits == 1) {
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+                PipeBarrier<PIPE_V>();
+                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+                    kPaddedValueSize);
+                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                PipeBarrier<PIPE_V>();
+                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                    chunk * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
+                        + head * tiling_.outputStrideN],
+                        result[row * kPaddedValueSize], runRows, tiling_.valueDim,
+                        work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
+                        kPaddedValueSize);
+                }
+                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                resultSlot_ ^= 1;
+            }
+        } else {
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
+                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], 0.0f, chunk * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    const int64_t partialRow =
+                        work.split * tiling_.rowTotal
+                            + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
+                    const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
+                        rowsOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        rowDistance * kPaddedValueSize, kPaddedValueSize);
+                }
+                SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+                maxOutSlot_ ^= 1;
+            }
+        }
+    }
+
+    // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
+    __aicore__ inline void MergePartials()
+    {
+        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreWaitFlag(kBeforeMergePartials);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
+        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+            const int64_t token = unit / stepsPerToken;
+            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
+            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t firstRow = token * tiling_.queryHeads + firstHead;
+            Duplicate(mergedMax_, float(kLowest), statisticLanes);
+            Duplicate(mergedSum_, 0.0f, statisticLanes);
+            PipeBarrier<PIPE_V>();
+            Duplicate(accumulator_, 0.0f, chunk * kPaddedValueSize);
+            for (int64_t part = 0; part < tiling_.splits; ++part) {
+                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                {
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                    LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
+                    LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
+                        chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
+                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                    Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
+                    PipeBarrier<PIPE_V>();
+                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
+                    Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
+                    PipeBarrier<PIPE_V>();
+                    Exp(mergedRescale_, mergedRescale_, statisticLanes);
+                    Exp(partMax, partMax, statisticLanes);
+                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                    PipeBarrier<PIPE_V>();
+                    Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
+                    Mul(partSum, partSum, partMax, statisticLanes);
+                    PipeBarrier<PIPE_V>();
+                    Add(mergedSum_, mergedSum_, partSum, statisticLanes);
+                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize,
+                        kPaddedValueSize);
+                    MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
+                    PipeBarrier<PIPE_V>();
+                    Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+                    partialSlot_ ^= 1;
+                }
+                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
+                partMaxSlot_ ^= 1;
+            }
+            // result = accumulator / sum; a row without keys has sum 0 and gives zeros
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
+            PipeBarrier<PIPE_V>();
+            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
+            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+            StoreRows(outputGm_[token * tiling_.outputStrideS + firstHead * tiling_.outputStrideN],
+                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+            resultSlot_ ^= 1;
+        }
+    }
+
+    SelfAttentionPaEncoderTiling tiling_{};
+
+    // The next slot of each multi-buffered tensor
+    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
+    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
+    uint32_t resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
+
+    // Running sums: the end of the range, and the sum up to it
+    int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
+    int64_t keysBeforeEnd_ = 0, keysBeforeSum_ = 0;
+
+    // The steps and items that have begun; the scalars of the last steps, and their items
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, keyStart, slot, rowFractals, itemSlot;
+    } cubeSteps_[kRing];
+    struct VectorStep {
+        int64_t tile, rows, slot, rowBegin, itemSlot;
+    } vectorSteps_[kRing];
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    Item items_[kRing];
+
+    // Global memory
+    GlobalTensor<T> queryGm_;
+    GlobalTensor<T> keyGm_;
+    GlobalTensor<T> valueGm_;
+    GlobalTensor<T> maskGm_;
+    GlobalTensor<int64_t> seqLenGm_;
+    GlobalTensor<T> outputGm_;
+    GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
+    GlobalTensor<float> partialSumGm_;  // row sums of key splits
+    GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
+
+    // On-chip buffers with a single slot
+    LocalTensor<float> rowMax_, rowSum_, maskWide_, lanes_, rowBlocks_, tileStat_, newMax_;
+    LocalTensor<float> rescale_, sumBlocks_, tileSum_, accumulator_, mergedMax_, mergedSum_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> prob_;
+};
+
+}  // namespace self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI
+
+#endif  // ATTNDSL_SELF_ATTENTION_PA_ENCODER_D128_E128_VALUE_MASK_MASKTYPE_ALIBI_H

@@ -1,0 +1,144 @@
+// The schedule of
+// self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
+// tile sizes, ring depth, on-chip buffers. The kernel and the plan of op_host both compute with
+// these constants. Plain C++17, no CANN headers.
+#ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASKTYPE_ALIBI_QUANTTYPE_QKV_ONLINE_SCHEDULE_H
+#define ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASKTYPE_ALIBI_QUANTTYPE_QKV_ONLINE_SCHEDULE_H
+
+#include <cstdint>
+
+namespace self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE {
+
+// Fixed by the device and by what the kernel is specialized on.
+constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
+constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
+constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
+constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
+constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+
+// Schedule options. They may be edited within the limits that the assertions state.
+// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
+constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
+constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
+// keys of one score tile (needed: a block of int8 probabilities)
+constexpr int64_t kTileKeys = 128;
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
+
+// Derived from the options.
+constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
+// lanes of a row, one for 8 keys, whole repeats
+constexpr int64_t kFoldedLanes =
+    (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
+constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
+constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
+// tiles by which the scores run ahead of the weighted sums
+constexpr int64_t kPrefetch = kRing - 1;
+
+static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
+static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
+static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
+static_assert(kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128,
+    "limits of max_rows; a task is one band of rows");
+static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
+static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
+static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
+static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
+
+// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
+// UB
+constexpr uint32_t
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    kWholeScoreSlot = kRowsPerStep * kTileKeys * 4,  // 2 slots: integer scores of the rows
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    // 2 slots: integer weighted sum of one tile
+    kWholePartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
+    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kProbSlot = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
+    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
+    kMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // mask of the rows, in fp32
+    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kStepSlot = kRing * kRowsPerVector * 4,  // steps of the probabilities of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
+constexpr uint32_t kAccumulatorAt = 0, kWholeScoreAt = kAccumulatorAt + kAccumulatorSlot,
+    kScoreAt = kWholeScoreAt + 2 * kWholeScoreSlot, kWholePartialAt = kScoreAt + 2 * kScoreSlot,
+    kPartialAt = kWholePartialAt + 2 * kWholePartialSlot,
+    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kMaskRowsAt = kRowsOutAt + 2 * kRowsOutSlot,
+    kResultAt = kMaskRowsAt + 2 * kMaskRowsSlot, kLanesAt = kResultAt + 2 * kResultSlot,
+    kProbHalfAt = kLanesAt + kLanesSlot, kSumBlocksAt = kProbHalfAt + kProbHalfSlot,
+    kProbAt = kSumBlocksAt + kSumBlocksSlot, kRowBlocksAt = kProbAt + kProbSlot,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
+    kPartMaxAt = kSumOutAt + 2 * kSumOutSlot, kMergedSumAt = kPartMaxAt + 2 * kPartMaxSlot,
+    kMergedRescaleAt = kMergedSumAt + kMergedSumSlot,
+    kMaskWideAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
+    kPartSumAt = kMaskWideAt + kMaskWideSlot, kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot,
+    kNewMaxBlocksAt = kMergedMaxAt + kMergedMaxSlot,
+    kRowMaxAt = kNewMaxBlocksAt + kNewMaxBlocksSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
+    kRescaleAt = kNewMaxAt + kNewMaxSlot, kStepAt = kRescaleAt + kRescaleSlot,
+    kTileSumAt = kStepAt + kStepSlot, kUbEnd = kTileSumAt + kTileSumSlot, kUbBytes = 184 * 1024;
+// The top 8 KiB of UB are scratch of Select.
+static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
+// L1
+constexpr uint32_t
+    kQueryL1Slot = kMaxRows * kPaddedHeadSize,  // 2 slots: query rows of the task, Nz
+    kKeyL1Slot = kKeyBlock,  // 2 slots: key block, Nz
+    kProbL1Slot = kMaxRows * kTileKeys,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1Slot = kValueBlock;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
+    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
+    kL1End = kValueL1At + 2 * kValueL1Slot, kL1Bytes = 512 * 1024 - 256;
+static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
+// L0A
+// 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0Slot = kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize);
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot, kL0aBytes = 64 * 1024;
+static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
+static_assert(kLeftL0Slot % 512 == 0, "slots of L0A are aligned");
+// L0B
+// 2 slots: right operand, Zn
+constexpr uint32_t kRightL0Slot = kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot, kL0bBytes = 64 * 1024;
+static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
+// L0C
+// 2 slots: scores of a key block or weighted sum of values, Nz
+constexpr uint32_t kProductL0Slot =
+    kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot,
+    kL0cBytes = 128 * 1024;
+static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
+
+// namespace
+// self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE
+}
+
+// ATTNDSL_SELF_ATTENTION_PA_ENCODER_INT8_D128_E128_VALUE_MASK_QKDESCALE_VPVDESCALE_MASKTYPE_ALIBI_QUANTTYPE_QKV_ONLINE_SCHEDULE_H
+#endif
