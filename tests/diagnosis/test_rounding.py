@@ -21,7 +21,7 @@ def case(request):
     """With merges of segments, and with selection, whose records hold indices as bits of numbers."""
     stream = stream_of(getattr(ops, request.param))
     cases = (stream.take(count)[-1] for count in range(1, 20))
-    return next(each for each in cases if each.data != "extreme")
+    return next(each for each in cases if each.data == "ramp")  # many keys, of which some weigh
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,8 @@ def test_what_rounding_does_not_explain_is_no_rounding(case, wanted, change):
 def test_a_miss_is_told_with_it_where_that_is_asked_for(case, monkeypatch):
     def rough(call):
         return tuple(
-            each + np.asarray(0.05 * (each.dtype.kind == "f"), each.dtype) for each in reference.run(call)
+            each + np.asarray(0.05 * (each.dtype.kind not in "iu"), each.dtype)
+            for each in reference.run(call)
         ), ()
 
     monkeypatch.setitem(judging._BACKENDS, "tile", posing_as("tile", rough))

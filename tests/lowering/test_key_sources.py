@@ -124,7 +124,7 @@ def test_pages_are_read_from_the_table_once_each() -> None:
 def test_a_ring_is_read_turn_by_turn() -> None:
     found = segments(context(attention(keys=ring())))
     assert found[2] == "for ringTurn in firstRow // size..ceil_div(firstRow + count, size):"
-    assert found[5] == f"turnOffset := {DENSE} + (turnBegin - ringTurn * size) * keyStrideT"
+    assert found[5] == f"ringTurnOffset := {DENSE} + (ringTurnBegin - ringTurn * size) * keyStrideT"
 
 
 def test_a_list_gives_each_batch_row_its_tensor_or_none() -> None:

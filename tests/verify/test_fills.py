@@ -12,10 +12,14 @@ from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
-    """Small cases with several keys."""
+    """Small cases with several keys and channels."""
     operator = decode_spec(tmp_path_factory.mktemp("fills"), DECODE_SCORES, DECODE_RESULT)
     found = ((each, each.outline()) for each in Stream(operator).take(24))
-    size = {each: call.arrays["key"].size for each, call in found if call.extents["T"] > 20}
+    size = {
+        each: call.arrays["key"].size
+        for each, call in found
+        if call.extents["T"] > 20 and call.extents["D"] > 8
+    }
     return sorted(size, key=lambda each: size[each])[:3]
 
 

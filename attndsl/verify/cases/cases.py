@@ -48,7 +48,7 @@ _ASKED = 6
 """How often one feature is asked for in vain at most; twice where no call that was drawn depends on it."""
 _NAMES = 2
 """Features that a case is asked for, until one of them can matter in some call."""
-_WISHES = 2
+_WISHES = 4
 """Calls that are tried for the feature that a case is asked for."""
 _DRAWN, _DECIDED = 6, 24
 """Calls that are drawn for a feature at a time, until what they compute depends on it, and values of other
