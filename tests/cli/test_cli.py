@@ -148,7 +148,7 @@ def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path, attndsl: Command) -
     shape = ("--shape", "batch=1,headNum=2,headSize=16,maxSeqLen=32", "--set", "maskType=0")
     (tmp_path / "mine.py").write_text(MINE)
     for arguments in (
-        ("show", "self_attention", "--stage", "contract", "--set", "D=1024,windowSize=10,clampMin=-1.5e0"),
+        ("show", "self_attention", "--stage", "contract", "--set", "D=256,windowSize=10,clampMin=-1.5e0"),
         (
             "show",
             "self_attention",
