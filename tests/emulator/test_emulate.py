@@ -529,7 +529,7 @@ def test_the_command(program, file, tmp_path):
     empty, foreign = tmp_path / "empty.cpp", tmp_path / "foreign.cpp"
     empty.write_text("")
     foreign.write_bytes(b"int main( { \xff\xfe }\n")
-    for path, said in ((empty, "undefined reference to `main'"), (foreign, "error: ")):
+    for path, said in ((empty, "undefined reference to "), (foreign, "error: ")):
         done = command(path, "--json")
         assert done.returncode == 1 and said in json.loads(done.stdout)["error"]
     assert "macro names" in json.loads(command(file, "-D", "", "--json").stdout)["error"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Const, Expr, Load, Symbol, round_up
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, LANES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.tile.buffers import Buffer, Region
@@ -80,12 +80,12 @@ def subtracts_key(value: Expr) -> bool:
 
 def numbered_keys(numbers: Buffer) -> Region:
     """The indices of the tile's keys, whole repeats."""
-    return whole(numbers, 0, round_up(KEYS, LANES))
+    return whole(numbers, 0, round_up(KEYS, REPEAT_LANES))
 
 
 def row_lanes(context: Context, buffer: Buffer, row: Expr) -> Region:
     """The lanes of the tile's keys in one row of a buffer, whole repeats."""
-    return whole(buffer, row * context.tile_keys, round_up(KEYS, LANES))
+    return whole(buffer, row * context.tile_keys, round_up(KEYS, REPEAT_LANES))
 
 
 def key_arithmetic(

@@ -630,7 +630,7 @@ private:
                         attentionMaskRows[((rowBegin + r0 + row) / work.heads
                             - (rowBegin + r0) / work.heads)
                             * kTileKeys],
-                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                        RoundMode::CAST_NONE, RoundUp(keys, kRepeatLanes));
                 }
             }
             if (tiling_.attentionMaskFactor != 1) {

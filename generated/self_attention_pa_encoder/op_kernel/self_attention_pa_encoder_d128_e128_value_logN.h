@@ -584,7 +584,7 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
-                    float(logNGm_.GetValue(queryIndex)), RoundUp(keys, 64));
+                    float(logNGm_.GetValue(queryIndex)), RoundUp(keys, kRepeatLanes));
             }
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();

@@ -527,7 +527,7 @@ private:
                     Cast(maskWide_[row * kTileKeys],
                         maskRows[((rowBegin + r0 + row) / work.heads - (rowBegin + r0) / work.heads)
                             * kTileKeys],
-                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                        RoundMode::CAST_NONE, RoundUp(keys, kRepeatLanes));
                 }
             }
             if (tiling_.maskFactor != 1) {

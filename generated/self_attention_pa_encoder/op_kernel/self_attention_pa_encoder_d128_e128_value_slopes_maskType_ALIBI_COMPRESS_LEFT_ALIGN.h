@@ -568,13 +568,14 @@ private:
             // score + slopes  (spec line 182)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
-                Adds(slopesWide_[row * kTileKeys], keyNumbers_, 0.0f, RoundUp(keys, 64));
+                Adds(slopesWide_[row * kTileKeys], keyNumbers_, 0.0f, RoundUp(keys, kRepeatLanes));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Axpy(score[row * kTileKeys], slopesWide_[row * kTileKeys],
-                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)), RoundUp(keys, 64));
+                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
+                    RoundUp(keys, kRepeatLanes));
             }
             // score = -inf where the query does not see the key  (spec line 182)
             if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {

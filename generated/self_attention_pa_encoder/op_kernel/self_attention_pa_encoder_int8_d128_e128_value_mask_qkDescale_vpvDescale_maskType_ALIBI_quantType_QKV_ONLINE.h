@@ -530,7 +530,7 @@ private:
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
-                    RoundUp(keys, 64));
+                    RoundUp(keys, kRepeatLanes));
             }
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
@@ -543,7 +543,7 @@ private:
                     Cast(maskWide_[row * kTileKeys],
                         maskRows[((rowBegin + r0 + row) / work.heads - (rowBegin + r0) / work.heads)
                             * kTileKeys],
-                        RoundMode::CAST_NONE, RoundUp(keys, 64));
+                        RoundMode::CAST_NONE, RoundUp(keys, kRepeatLanes));
                 }
             }
             PipeBarrier<PIPE_V>();

@@ -518,7 +518,7 @@ private:
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
-                    RoundUp(keys, 64));
+                    RoundUp(keys, kRepeatLanes));
             }
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();

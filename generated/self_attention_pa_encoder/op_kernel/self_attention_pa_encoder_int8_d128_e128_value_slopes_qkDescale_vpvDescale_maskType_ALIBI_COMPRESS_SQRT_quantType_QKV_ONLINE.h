@@ -573,7 +573,7 @@ private:
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
-                    RoundUp(keys, 64));
+                    RoundUp(keys, kRepeatLanes));
             }
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
@@ -582,7 +582,7 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 Adds(slopesWide_[row * kTileKeys], keyNumbersBelow_, float(queryIndex),
-                    RoundUp(keys, 64));
+                    RoundUp(keys, kRepeatLanes));
             }
             PipeBarrier<PIPE_V>();
             Maxs(slopesWide_, slopesWide_, 0.0f, span);
@@ -592,7 +592,8 @@ private:
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Axpy(score[row * kTileKeys], slopesWide_[row * kTileKeys],
-                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)), RoundUp(keys, 64));
+                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
+                    RoundUp(keys, kRepeatLanes));
             }
             // score = -inf where the query does not see the key  (spec line 182)
             if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {

@@ -584,13 +584,14 @@ private:
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 Adds(slopesWide_[row * kTileKeys], keyNumbersBelow_,
                     float(work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex),
-                    RoundUp(keys, 64));
+                    RoundUp(keys, kRepeatLanes));
             }
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < chunk; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Axpy(score[row * kTileKeys], slopesWide_[row * kTileKeys],
-                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)), RoundUp(keys, 64));
+                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
+                    RoundUp(keys, kRepeatLanes));
             }
             // score = -inf where the query does not see the key  (spec line 182)
             if (work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
