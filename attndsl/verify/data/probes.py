@@ -135,11 +135,6 @@ def step(factor: float, dtype: str, base: float = 2.0) -> float:
     return float(rounded(np.array(min(unit, LARGEST[dtype])), DTYPES[dtype]))
 
 
-LARGEST_WITH_SLOPES = 64.0
-"""Values where slopes make weights that are no powers of two: a probability rounded to float16 is off by
-2^-12 of itself, which rows of few keys multiply by the whole value."""
-
-
 def size_of_values(row_sum: float, dtype: str) -> float:
     """v for the largest row sum: three significant bits."""
     value = min(SHARE * max(row_sum, 1.0), LARGEST[dtype])
