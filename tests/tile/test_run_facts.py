@@ -13,7 +13,7 @@ def facts(*writes):
     """Of writes (ring, block, place, work, tile, split)."""
     found = RingWrites()
     for ring, block, place, work, tile, split in writes:
-        found.add(ring, block, place, {"takenItem": work, "tile": tile, "split": split})
+        found.add(ring, block, place, {"item": work, "tile": tile, "split": split})
     return found.facts()
 
 
