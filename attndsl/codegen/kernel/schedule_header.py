@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from attndsl.codegen.host.host_constraints import conjuncts
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
@@ -140,7 +141,7 @@ def _assertions(requirements: Sequence[Requirement]) -> Iterator[tuple[str, str]
         named = {node.name for node in each.condition.walk() if isinstance(node, Named)}
         together.setdefault(named.pop() if len(named) == 1 else each, []).append(each)
     for group in together.values():
-        parts = _tightest([part for each in group for part in _conjuncts(each.condition)])
+        parts = _tightest([part for each in group for part in conjuncts(each.condition)])
         meanings = dict.fromkeys(each.meaning for each in group)
         yield " && ".join(map(_part_text, parts)), _literal("; ".join(meanings))
 
@@ -155,15 +156,6 @@ def _part_text(part: Expr) -> str:
     """A condition as one of several."""
     alternatives = isinstance(part, Logic) and part.op == "or"
     return f"({constant_text(part)})" if alternatives else constant_text(part)
-
-
-def _conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions that all have to hold."""
-    if isinstance(condition, Logic) and condition.op == "and":
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
 
 
 def _tightest(parts: Sequence[Expr]) -> list[Expr]:
