@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from attndsl.codegen.host.host_constraints import conjuncts
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.expr import Binary, Compare, Const, Expr, Logic, Named, Select, round_up
+from attndsl.expr.conditions import conjuncts
 from attndsl.lowering.match.schedule_options import ALWAYS_TOLD, DEFAULT, Schedule, multiple_of
 from attndsl.target import Memory, MemorySpace
 from attndsl.tile.buffers import Buffer, item_bytes

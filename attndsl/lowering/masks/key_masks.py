@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Load, binary, ceil_div, compare, maximum, minimum, round_up
+from attndsl.expr.operators import OPERATORS
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -21,7 +22,6 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.index_masks import fill_hidden
 from attndsl.lowering.masks.key_conditions import (
     FORMS,
-    TURNED,
     Condition,
     Division,
     Joined,
@@ -109,7 +109,7 @@ class _Tests:
         where, negative = self.node.where, number.slope < 0
         shift = test.bound - number.rest if negative else number.rest - test.bound
         lanes = self._lanes(self.numbers)
-        mode = _MODES[TURNED[test.op] if negative else test.op]
+        mode = _MODES[OPERATORS[test.op].mirrored if negative else test.op]
         if number.block is not None:
             made = [fill_signs(self.context, element, number.block, shift, lanes, where)]
         else:
