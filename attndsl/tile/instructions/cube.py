@@ -79,6 +79,7 @@ class LoadNz(Instruction):
     """
 
     api: ClassVar[str] = "DataCopy"
+    operation: ClassVar[str] = "LoadL1Fractals"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIC
     dst: Region
@@ -88,10 +89,6 @@ class LoadNz(Instruction):
     src_matrix_pitch: Expr = field(default_factory=lambda: Const(0))
     row_step: Expr = field(default_factory=_one)
     matrix_step: Expr = field(default_factory=lambda: Const(0))
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadL1Fractals"
 
     def reads(self) -> tuple[Buffer, ...]:
         return ()
@@ -296,6 +293,7 @@ class LoadTransposed(Instruction):
     """
 
     api: ClassVar[str] = "LoadData"
+    operation: ClassVar[str] = "LoadL0Window"
     pipe: ClassVar[Pipe] = Pipe.MTE1
     core: ClassVar[Core] = Core.AIC
     dst: Region
@@ -303,10 +301,6 @@ class LoadTransposed(Instruction):
     rows: Expr
     columns: Expr
     image_rows: Expr
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadL0Window"
 
     def reads(self) -> tuple[Buffer, ...]:
         return (self.src.buffer,)
@@ -368,6 +362,7 @@ class Mmad(Instruction):
     """
 
     api: ClassVar[str] = "Mmad"
+    operation: ClassVar[str] = "Product"
     pipe: ClassVar[Pipe] = Pipe.M
     core: ClassVar[Core] = Core.AIC
     dst: Region
@@ -457,6 +452,7 @@ class Fixpipe(Instruction):
     """
 
     api: ClassVar[str] = "Fixpipe"
+    operation: ClassVar[str] = "WriteBack"
     pipe: ClassVar[Pipe] = Pipe.FIX
     core: ClassVar[Core] = Core.AIC
     dst: GlobalRegion

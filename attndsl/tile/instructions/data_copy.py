@@ -60,15 +60,12 @@ class LoadRows(Instruction):
     """
 
     api: ClassVar[str] = "DataCopyPad"
+    operation: ClassVar[str] = "LoadUB"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIV
     dst: Region
     src: GlobalRegion
     zero_tail: bool = False
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadUB"
 
     def reads(self) -> tuple[Buffer, ...]:
         return ()
@@ -118,14 +115,11 @@ class LoadBlocks(Instruction):
     """Rows of whole 32-byte blocks from global memory to L1, as they are: an Nz image by its groups."""
 
     api: ClassVar[str] = "DataCopy"
+    operation: ClassVar[str] = "LoadL1"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIC
     dst: Region
     src: GlobalRegion
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadL1"
 
     def reads(self) -> tuple[Buffer, ...]:
         return ()
@@ -170,14 +164,11 @@ class StoreRows(Instruction):
     """Rows from the unified buffer to global memory, exactly ``cols`` elements each."""
 
     api: ClassVar[str] = "DataCopyPad"
+    operation: ClassVar[str] = "StoreUB"
     pipe: ClassVar[Pipe] = Pipe.MTE3
     core: ClassVar[Core] = Core.AIV
     dst: GlobalRegion
     src: Region
-
-    @property
-    def cost_key(self) -> str:
-        return "StoreUB"
 
     def reads(self) -> tuple[Buffer, ...]:
         return (self.src.buffer,)

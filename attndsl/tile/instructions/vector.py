@@ -162,6 +162,7 @@ class Fill(VectorInstruction):
     """``dst = value``: Duplicate, count form."""
 
     api: ClassVar[str] = "Duplicate"
+    operation: ClassVar[str] = "Fill"
     value: Expr
 
     def run(self, machine: Machine) -> None:
@@ -187,6 +188,7 @@ class FillLanes(VectorInstruction):
     """
 
     api: ClassVar[str] = "Duplicate"
+    operation: ClassVar[str] = "Fill"
     first_lane: Expr
     value: Expr
 
@@ -431,6 +433,7 @@ class Convert(VectorInstruction):
     """``dst = Cast(src)`` with a rounding mode; count form. fp32 to fp32 rounds to integral values."""
 
     api: ClassVar[str] = "Cast"
+    operation: ClassVar[str] = "Convert"
     src: Region
     mode: str
 
@@ -480,6 +483,7 @@ class ConvertToNz(VectorInstruction):
     """
 
     api: ClassVar[str] = "Cast"
+    operation: ClassVar[str] = "Convert"
     src: Region
     mode: str = "CAST_NONE"
 
@@ -561,6 +565,7 @@ def _largest(rows: Array) -> Array:
 
 
 _REDUCTIONS = {"Max": _largest, "Sum": _tree_sum}
+_COSTS = {"Max": "Extreme", "Sum": "Sum"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -573,6 +578,10 @@ class RowReduce(VectorInstruction):
     @property
     def api(self) -> str:  # type: ignore[override]
         return f"WholeReduce{self.op}"
+
+    @property
+    def cost_key(self) -> str:
+        return f"ReduceRepeats{_COSTS[self.op]}"
 
     @classmethod
     def api_names(cls) -> tuple[str, ...]:
@@ -613,6 +622,10 @@ class BlockReduce(VectorInstruction):
     @property
     def api(self) -> str:  # type: ignore[override]
         return f"BlockReduce{self.op}"
+
+    @property
+    def cost_key(self) -> str:
+        return f"ReduceBlocks{_COSTS[self.op]}"
 
     @classmethod
     def api_names(cls) -> tuple[str, ...]:
@@ -657,6 +670,7 @@ class BroadcastRows(VectorInstruction):
     """
 
     api: ClassVar[str] = "Brcb"
+    operation: ClassVar[str] = "BroadcastBlocks"
     src: Region
 
     def sources(self) -> tuple[Region, ...]:
