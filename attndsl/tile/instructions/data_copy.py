@@ -14,15 +14,7 @@ from attndsl.base.facts import kept
 from attndsl.expr import Const, round_up
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, Region
-from attndsl.tile.instructions.base import (
-    Indices,
-    Machine,
-    Names,
-    gm_view,
-    is_one,
-    row_elements,
-    view,
-)
+from attndsl.tile.instructions.base import Indices, Machine, Names, gm_view, is_one, row_elements, view
 from attndsl.tile.instructions.copies import Copy, bytes_of_rows
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements
