@@ -128,7 +128,7 @@ def test_the_files_and_names_of_a_page_exist(path: Path) -> None:
 
 
 def test_files_and_names_that_are_not_there_are_found() -> None:
-    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY` and `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
+    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY`, `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
     assert list(missing(right, "tile")) == []
     wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`arithmetic.py`, `mutate/gone.py`"
     expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
