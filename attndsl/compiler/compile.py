@@ -244,11 +244,11 @@ def check_chosen(
     for name, value in options.items():
         if name in fixed and fixed[name][0] != value:
             known, why = fixed[name]
-            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known, UNKNOWN_LINE)
+            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known)
     rows = options.get("max_rows", BAND_ROWS)
     if computation.selection is not None and isinstance(rows, int) and rows < BAND_ROWS:
         rule = f"at least {BAND_ROWS}, as all heads of a selection are rows of one vector core"
-        raise IllegalScheduleValue("max_rows", rows, rule, BAND_ROWS, UNKNOWN_LINE)
+        raise IllegalScheduleValue("max_rows", rows, rule, BAND_ROWS)
 
 
 def resolved(

@@ -8,7 +8,6 @@ for a slot before its first scores go there.
 
 from __future__ import annotations
 
-from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.tile_slots import steps_begun
@@ -16,7 +15,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.choice_of_ways import takes
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.instructions import Fill, StoreRows
@@ -32,15 +31,15 @@ def warms_slots(context: Context) -> bool:
     Raises:
         IllegalScheduleValue: the schedule asks for that where it cannot be.
     """
-    stated = context.schedule.first_stores
-    if stated == "cube":
-        return False
-    problem = _problem(context)
-    if stated == "vector" and problem:
-        raise IllegalScheduleValue(
-            "first_stores", stated, f'"cube" or "auto" {problem}', "cube", UNKNOWN_LINE
-        )
-    return not problem and (stated == "vector" or context.schedule.max_rows > BAND_ROWS)
+    many_rows = context.schedule.max_rows > BAND_ROWS
+    return takes(
+        context.schedule,
+        "first_stores",
+        "vector",
+        other="cube",
+        problem=lambda: _problem(context),
+        by_itself=many_rows,
+    )
 
 
 def _problem(context: Context) -> str:

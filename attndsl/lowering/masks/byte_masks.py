@@ -27,6 +27,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
+from attndsl.lowering.masks.hidden_lanes import hide_lanes, score_lanes
 from attndsl.lowering.masks.mask_bits import (
     BITS_BLOCK,
     HALF_REPEAT,
@@ -34,7 +35,7 @@ from attndsl.lowering.masks.mask_bits import (
     mask_buffers,
     to_bits,
 )
-from attndsl.lowering.masks.mask_kind import MaskKind, hide_lanes, score_lanes
+from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.lowering.masks.told_ends import bytes_mask
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Fill, LoadRows

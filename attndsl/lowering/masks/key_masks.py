@@ -19,6 +19,7 @@ from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, FIRST_KEY, HEAD, HEAD
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.hidden_lanes import hide_lanes
 from attndsl.lowering.masks.index_masks import fill_hidden
 from attndsl.lowering.masks.key_conditions import (
     FORMS,
@@ -29,7 +30,7 @@ from attndsl.lowering.masks.key_conditions import (
     KeyNumber,
     KeyTest,
 )
-from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, hide_lanes, known_numbers
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
 from attndsl.lowering.masks.tile_tests import TileTest
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.operands.block_elements import POSITION, fill_signs, shared_by

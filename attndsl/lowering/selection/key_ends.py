@@ -17,8 +17,8 @@ from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_KEY, KEYS, REPEAT_LA
 from attndsl.lowering.emit.row_operations import reduce_tile
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.hidden_lanes import score_lanes
 from attndsl.lowering.masks.mask_bits import BITS_BLOCK, ByteBuffers, bytes_of_positions, to_bits
-from attndsl.lowering.masks.mask_kind import score_lanes
 from attndsl.lowering.masks.told_ends import key_ends, telling_mask
 from attndsl.lowering.selection.selection_buffers import selection_buffers
 from attndsl.target import Core
