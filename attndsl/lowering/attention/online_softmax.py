@@ -106,7 +106,9 @@ def _seeded(context: Context, sink: nodes.Node) -> Statement:
         logits = whole(b.new_max, 0, CHUNK)
         return [
             *context.rows.first_of_step(),
-            Note(text=f"rowMax = max(sink, lowest); rowSum = exp(sink - rowMax)  ({where.in_spec})"),
+            Note(
+                text=f"rowMax = max(sink, lowest); rowSum = exp(sink - rowMax)  ({context.spec_line(where)})"
+            ),
             *number_blocks(context, sink, b.row_blocks, context.rows.each_run, "sink"),
             BlockReduce(
                 op="Max",

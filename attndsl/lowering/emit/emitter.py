@@ -89,6 +89,10 @@ class Emitter:
         """The dtype of the products of matrix multiplies."""
         return "int32" if self.cube_dtype == "int8" else "float32"
 
+    def spec_line(self, where: SourceLine) -> str:
+        """An author's line as comments of the kernel name it."""
+        return where.beside(self.signature.spec_file)
+
     def label(self, name: str) -> str:
         """The name of a stage, ring or field of this attention."""
         return f"{name}{self.suffix}"

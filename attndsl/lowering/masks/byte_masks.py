@@ -80,7 +80,7 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mo
         return [LoadRows(dst=whole(work.loaded, 0, KEYS), src=source, where=node.where)]
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         source=mask.name,
         tile_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
@@ -109,7 +109,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
         return [For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True)]
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         source=mask.name,
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
@@ -129,7 +129,7 @@ def _of_whole_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> 
         return If(condition=hidden, then=seq(Fill(dst=lanes, value=value, where=node.where)))
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         apply=lambda context: [context.rows.each_row(hide, (score,))],
     )
 
@@ -165,7 +165,7 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         ]
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         source=mask.name,
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
@@ -174,9 +174,9 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     )
 
 
-def _title(node: nodes.Replace, mask: nodes.Input) -> str:
+def _title(context: Context, node: nodes.Replace, mask: nodes.Input) -> str:
     what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
-    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where.in_spec})"
+    return f"score = {node.value:g} where {mask.name} {what} the key  ({context.spec_line(node.where)})"
 
 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:

@@ -47,7 +47,7 @@ def _fill(context: Context, node: nodes.Replace, side: Interval) -> Statement:
 
 def _lower(context: Context, node: nodes.Replace) -> Modifier:
     interval = key_interval(node, known_numbers(context).floats)
-    title = f"score = {node.value:g} where the query does not see the key  ({node.where.in_spec})"
+    title = f"score = {node.value:g} where the query does not see the key  ({context.spec_line(node.where)})"
     return Modifier(title=title, apply=lambda context: fill_hidden(context, node, interval))
 
 

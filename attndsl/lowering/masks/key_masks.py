@@ -204,8 +204,9 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
         rows: For = context.rows.each_row(row, (score,))
         return [*(fill_hidden(context, node, visible.interval) if bounded else ()), rows]
 
+    line = context.spec_line(node.where)
     return Modifier(
-        title=f"score = {node.value:g} where a test of its indices hides the key  ({node.where.in_spec})",
+        title=f"score = {node.value:g} where a test of its indices hides the key  ({line})",
         source=", ".join(str(each.element) for each in tests.elements),
         tile_loads=tuple(each.loaded for each in of_tiles),
         row_loads=tuple(each.loaded for each in of_rows),
