@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const
@@ -12,12 +12,16 @@ from attndsl.lowering.match.attention_pattern import Computation
 
 @dataclass(frozen=True, slots=True)
 class RequiredOption:
-    """A schedule option that the computation fixes, and why; ``where``: the line that asks for it."""
+    """A schedule option that the computation fixes, and why.
+
+    ``where``: the line that asks for it. It tells no option apart: programs that are stored on disk come from
+    any copy of a spec, and two kernels that share a text may come from two.
+    """
 
     name: str
     value: int
     why: str
-    where: SourceLine
+    where: SourceLine = field(compare=False)
 
 
 def required_options(computation: Computation) -> tuple[RequiredOption, ...]:
