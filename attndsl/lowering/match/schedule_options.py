@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import isnan
 
-from attndsl.lowering.match.required_options import RequiredOption
+from attndsl.base.source_location import SourceLine
 from attndsl.target import Architecture, Device
 from attndsl.tile.instructions.units import block_elements
 
 DEFAULT = "default"
 """Why an option has the value it has if nobody asked for another."""
 BAND_ROWS = 128
-"""Rows of one matrix multiply at most: two slots of their operands and products fill L0."""
+"""The most rows of one matrix multiply: two slots of their operands and products fill L0."""
 MANY_ROWS = 2 * BAND_ROWS
-"""Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
+"""Rows of a task of prompts, the most that is legal: their numbers take the unified buffer."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
@@ -131,6 +131,16 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class RequiredOption:
+    """A value of a schedule option that the computation asks for, why, and the line that says so."""
+
+    name: str
+    value: int
+    why: str
+    where: SourceLine
+
+
+@dataclass(frozen=True, slots=True)
 class Legal:
     """The legal values of an option: a range of integers, words, or both; ``high`` 0: words alone."""
 
@@ -195,7 +205,7 @@ _LEGAL = {
     "slots": Legal(1, 2),
     "result_slots": Legal(1, 2),
     "widen_lead": Legal(0, 6),
-    "max_rows": Legal(16, 256, 16),
+    "max_rows": Legal(16, MANY_ROWS, 16),
     "split_kv": Legal(1, 4096, words=("auto", "idle", "even")),
     "value_n": Legal(16, 256, 16, _AUTO),
     "value_width": Legal(16, 1024, 16, _AUTO),
