@@ -85,7 +85,7 @@ class Schedule:
             reorders, or "fractals": the vector cores store them in the order of L1.
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
-            for prompts in a continuous pipeline.
+            for prompts in a continuous pipeline whose rows are not widened.
         first_stores: who stores first to the slots of score tiles: "vector": vector cores store zeros before
             the cube has scores, so that L2 holds the slots; "cube": nobody does; "auto": vector cores for
             tasks of several bands of rows, where they can.
