@@ -128,7 +128,7 @@ def _tiling_functions(
                 f"Tile{suffix}",
                 f"BlocksWait{suffix}",
                 texts.of(compiled).name,
-                tuple(_row(compiled, constants, [numbers.get(form.name, 0) for form in forms.values()])),
+                _members(compiled, constants, numbers),
             )
     rows = tuple(Row("int64_t", each.name, _form_meaning(each)) for each in forms.values())
     return tuple(functions), rows, tuple(planned[each] for each in kernels)
@@ -224,16 +224,11 @@ def _constants_of_fields(kernels: Sequence[Compiled]) -> Iterator[Constant]:
                         yield each
 
 
-def _row(compiled: Compiled, constants: Sequence[Row], forms: Sequence[int]) -> Iterator[str]:
-    """The members of a kernel's row."""
-    yield from (_schedule_member(compiled, row.name) for row in constants)
-    yield from map(str, forms)
-
-
-def _schedule_member(compiled: Compiled, name: str) -> str:
-    """A constant of a kernel's schedule; 0 where it has none of that name."""
+def _members(compiled: Compiled, constants: Sequence[Row], forms: Mapping[str, int]) -> dict[str, str]:
+    """What the plan knows of a kernel: the constants that its schedule has, and its forms that are not 0."""
     known = {each.named.name for each in compiled.program.constants}
-    return f"schedule::{constant(name)}" if name in known else "0"
+    scheduled = {row.name: f"schedule::{constant(row.name)}" for row in constants if row.name in known}
+    return {**scheduled, **{name: str(number) for name, number in forms.items() if number}}
 
 
 def waits_for_all(compiled: Compiled) -> Expr:
