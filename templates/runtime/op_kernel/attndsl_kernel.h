@@ -22,7 +22,7 @@ protected:
 
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 
-    // For numbers >= 0: the quotient rounded up, and the next multiple of `b`.
+    // For a >= 0 and b > 0: the quotient rounded up, and the next multiple of `b`.
     __aicore__ static inline constexpr int64_t CeilDiv(int64_t a, int64_t b)
     {
         return (a + b - 1) / b;
@@ -33,7 +33,7 @@ protected:
         return (a + b - 1) / b * b;
     }
 
-    // Quotient and remainder of division rounded down; C++ rounds towards zero.
+    // Quotient and remainder of division rounded down, for b != 0; C++ rounds towards zero.
     __aicore__ static inline constexpr int64_t FloorDiv(int64_t a, int64_t b)
     {
         return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
