@@ -34,8 +34,6 @@ struct ValueLayout {
 // splits are worth their merge if they save one part in so many of the busiest core's work
 constexpr int64_t kWorthwhilePart = 10;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
@@ -192,7 +190,7 @@ inline void PlaceWorkspace(const Kernel &kernel, IncreFlashAttentionTiling &tili
     tiling.partialMaxOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
-        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
     tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits

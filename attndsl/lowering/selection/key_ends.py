@@ -20,6 +20,7 @@ from attndsl.lowering.masks.told_ends import key_ends, telling_mask
 from attndsl.lowering.selection.selection_buffers import selection_buffers
 from attndsl.target import Core
 from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, SelectOrScalar, StoreRows, WithScalar
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, Let, Note, Stage, seq
 
@@ -40,7 +41,7 @@ def find_ends(context: Context, modifiers: Modifiers) -> Stage:
     along, extents = context.stride(mask.name, "Q"), context.signature.extents
     positions, keys = context.host(extents["Q"]), context.host(extents["T"])
     at_once, pitch = context.rows.positions_of_step(context), context.tile_lanes(BITS_BLOCK)
-    cores = context.architecture.aiv_per_aic
+    cores = VECTOR_CORES
     found, part = whole(b.new_max, 0, CHUNK), whole(b.tile_stat, 0, CHUNK)
     number = whole(lanes.term, 0, context.tile_keys)
     bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
