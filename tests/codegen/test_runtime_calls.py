@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from attndsl.codegen.kernel.device_header import DEVICE_HEADER
-from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
+from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.codegen.samples.device_files import runtime_files
 from attndsl.expr import Const, Expr, Symbol, as_expr, compare, minimum
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
+from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz, WithScalar
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.instructions.units import VECTOR_CORES, block_elements, repeat_elements
 from attndsl.tile.program import Program
@@ -237,3 +237,11 @@ def test_numbers_of_the_header_are_those_that_calls_are_chosen_by() -> None:
     }
     assert found == {name: str(number) for name, number in wanted.items()}
     assert not re.findall(r"^constexpr", files["op_kernel/attndsl_kernel.h"], re.M), "one number, one home"
+
+
+def test_a_copy_of_lanes_is_named_and_another_sum_is_not() -> None:
+    """Adds with 0 copies; DataCopy would move whole blocks."""
+    copy = WithScalar(op="Adds", dst=LANES.region(8, 1, 5), src=STATS.region(0, 1, 5), scalar=Const(0))
+    assert call_of_instruction(copy, NAMES) == "CopyLanes(lanes_[8], stats_, 5);"
+    assert call_of_instruction(replace(copy, scalar=Const(1)), NAMES) is None
+    assert call_of_instruction(replace(copy, op="Muls"), NAMES) is None

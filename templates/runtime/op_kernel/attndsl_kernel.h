@@ -278,6 +278,15 @@ protected:
             AscendC::FixpipeParamsV220(columns, rows, productRows, pitch, false));
     }
 
+    // A copy of any number of lanes. DataCopy within the unified buffer moves whole blocks, so that
+    // it would write lanes after the last.
+    template <typename Element>
+    __aicore__ static inline void CopyLanes(const AscendC::LocalTensor<Element> &to,
+        const AscendC::LocalTensor<Element> &from, int64_t count)
+    {
+        AscendC::Adds(to, from, Element(0), count);
+    }
+
     // One number a row becomes a block of equal numbers a row. Two copies stand 64 lanes apart, for
     // each group of eight rows, in different halves of the banks.
     template <int64_t kCopies>
