@@ -141,11 +141,13 @@ class Program:
         memory: int = 16 << 30,
         capture: bool = True,
         trace: Path | None = None,
+        copies: Path | None = None,
         device: Device | None = None,
     ) -> ProgramReport:
         """Run it in the current folder; `memory` is the most bytes of its address space.
 
         Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
+        `copies`: a folder, which exists, for what it copies from the device: 000.bin, 001.bin, ...
         `device`: the one whose time is predicted, the default one if none is given.
         """
         device = device or device_named(DEFAULT_DEVICE)
@@ -160,6 +162,7 @@ class Program:
                 "ATTNEMU_MEMORY": str(memory),
                 "ATTNEMU_COSTS": str(folder / "costs"),
                 "ATTNEMU_TRACE": str(folder / "trace") if trace else "",
+                "ATTNEMU_COPIES": str(copies.resolve()) if copies else "",
             }
             ended = run_process(
                 [str(self.executable), *args], timeout=timeout, environment=environment, capture=capture
