@@ -107,7 +107,7 @@ def execute(
 
 @lru_cache(maxsize=256)
 def _kernel(source: Path, entry: str, headers: emulator.VendorHeaders | None) -> emulator.Kernel:
-    return emulator.build(source, entry=entry, headers=headers)
+    return emulator.build(source, entry=entry, headers=headers, packaged=True)
 
 
 def arguments_of(

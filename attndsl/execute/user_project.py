@@ -128,7 +128,7 @@ class UserProject:
         """
         plan = self.plan(launch)
         folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
-        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)
+        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel, packaged=True)
         report = plan.run(kernel, launch, knobs=knobs)
         if self.coverage is not None:
             self.coverage.note(self.folder, report)
