@@ -137,9 +137,9 @@ def test_files_and_names_that_are_not_there_are_found() -> None:
     expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
     assert list(missing(wrong, "tile")) == expected
     assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
-    assert list(missing("`vector.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
-    behind = "`vector.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
-    assert list(missing(behind, "tile")) == ["_BINARIES of vector.py", "_SHIFT of vector.py"]
+    assert list(missing("`arithmetic.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
+    behind = "`arithmetic.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
+    assert list(missing(behind, "tile")) == ["_BINARIES of arithmetic.py", "_SHIFT of arithmetic.py"]
 
 
 def options(page: str) -> dict[str, tuple[str, str]]:
