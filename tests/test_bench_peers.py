@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
-import peers  # noqa: E402
+import peers
 
-from attndsl.api.backends import run_checked  # noqa: E402
+from attndsl.api.backends import run_checked
 
 
 def test_blocks_of_keys_stand_where_the_table_says():
@@ -48,7 +48,7 @@ def test_the_judge_takes_the_reference_and_refuses_a_shifted_row(small):
 
 
 def test_a_peer_that_misses_and_one_that_cannot_run_are_failures(small, monkeypatch, capsys):
-    problem, expected = small
+    problem, _ = small
     (values, *_), _ = run_checked(problem.call, backend="reference")
     good = peers.Ran(values, (), 2.0)
     one = replace(problem, public={"peer": problem.public["catlass 23"]})

@@ -79,6 +79,7 @@ def build_all(
     extra_sources: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
+    packaged: bool = False,
 ) -> dict[str, Kernel]:
     """As `build`, for several kernels of one source file compiled together."""
     for entry in entries:
@@ -91,12 +92,14 @@ def build_all(
     near = _headers_near(path, include_dirs)
     key = digest(
         made.key, preparation(), text, str(path), *entries, *defines, *map(str, include_dirs),
-        headers.key if headers else "", *(headers.flags if headers else ()),
+        headers.key if headers else "", *(headers.flags if headers else ()), str(packaged),
         *(part for file in [*extras, *near] for part in (str(file), file.read_bytes())),
     )  # fmt: skip
 
     def compile_into(folder: Path) -> None:
-        _compile(compiler, made, text, path, entries, extras, folder, include_dirs, defines, headers)
+        _compile(
+            compiler, made, text, path, entries, extras, folder, include_dirs, defines, headers, packaged
+        )
 
     target = make_entry(f"kernel-{key}", compile_into)
     source_dir = str(path.parent) if path else ""
@@ -130,6 +133,7 @@ def _compile(
     include_dirs: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
+    packaged: bool = False,
 ) -> None:
     flags = [*(headers.flags if headers else made.include_flags)]
     flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
@@ -143,6 +147,7 @@ def _compile(
         f'#include "{"kernel_operator.h" if headers else PRELUDE}"',
         f'#include "{include}"',
         *(f"ATTNEMU_ENTRY({entry})" for entry in entries),
+        *(f"ATTNEMU_CLEARS_WORKSPACE({entry})" for entry in entries if packaged),
     ]
     (folder / "main.cpp").write_text("\n".join(lines) + "\n")
     what = path.name if path else "the kernel"
@@ -183,10 +188,12 @@ def build(
     extra_sources: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
+    packaged: bool = False,
 ) -> Kernel:
     """Compile a kernel: `source` is a file, or the text itself when it holds a newline.
 
-    `headers`: AscendC's own, in place of ours.
+    `headers`: AscendC's own, in place of ours. `packaged`: a kernel of both kinds of core, as an operator
+    package builds it: in text that calls ``matmul::clearWorkspace`` ahead of it.
 
     Compiled things are cached by the bytes of every source and header, the compiler and the flags.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file).
@@ -198,6 +205,7 @@ def build(
         extra_sources=extra_sources,
         defines=defines,
         headers=headers,
+        packaged=packaged,
     )
     return kernels[entry]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding, meaning_of
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
-    ConstantText,
     MemoryTable,
     ScheduleText,
     memories,

@@ -19,6 +19,7 @@ from attndsl.lowering.match.choice_of_ways import takes
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.instructions import Fill, StoreRows
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref
 from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
 
@@ -66,7 +67,7 @@ def warm_slots(context: Context) -> Stage:
     rows = context.inventory.field(
         "warmRows", _rows(context), "rows of a slot that vector cores store to first"
     )
-    half = ceil_div(rows, context.architecture.aiv_per_aic)
+    half = ceil_div(rows, VECTOR_CORES)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         place = (_STEP % slots * rows_per_task + _FIRST + r0) * size

@@ -42,6 +42,7 @@ from attndsl.lowering.signature.tensor_layouts import stride_value
 from attndsl.target import Architecture, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.naming import camel
 from attndsl.tile.program import tiling_scalar
 
@@ -221,7 +222,7 @@ class Emitter:
     def rows_per_vector(self) -> Named:
         """Query rows of one vector core, at most."""
         meaning = "query rows of one vector core, at most"
-        rows = self.max_rows // self.architecture.aiv_per_aic
+        rows = self.max_rows // VECTOR_CORES
         return self.inventory.constant("rowsPerVector", rows, meaning)
 
     def _option(self, name: str, option: str, meaning: str) -> Named:

@@ -24,6 +24,7 @@ from attndsl.lowering.selection.selection_buffers import selection_buffers
 from attndsl.target import Core
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Binary, Convert, Fill, LoadRows, SelectOrScalar, StoreRows, WithScalar
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, Let, Note, Seq, Stage, Statement, seq
 
@@ -41,7 +42,7 @@ def find_ends(context: Context, modifiers: Modifiers) -> Stage:
     assert telling is not None
     node, mask = telling
     b, work = vector_buffers(context), bytes_of_positions(context, mask)
-    at_once, cores = context.rows.positions_of_step(context), context.architecture.aiv_per_aic
+    at_once, cores = context.rows.positions_of_step(context), VECTOR_CORES
     positions = context.host(context.signature.extents["Q"])
     loop = For(
         var=_FIRST,

@@ -17,14 +17,22 @@ class Clause:
     """A condition over the environment of an assignment.
 
     ``variables``: what can repair it; ``gap``: how far an environment is from keeping it, where that can be
-    told: a search then also takes changes that only come nearer, as a product of several sizes needs more
-    than one.
+    told, and ``most``: the largest with which it holds: a search then also takes changes that only come
+    nearer, as a product of several sizes needs more than one.
     """
 
     name: str
     variables: tuple[str, ...]
     holds: Callable[[Mapping[str, Any]], bool]
     gap: Callable[[Mapping[str, Any]], float] | None = None
+    most: float = 0
+
+
+def measured(
+    name: str, variables: tuple[str, ...], gap: Callable[[Mapping[str, Any]], float], most: float = 0
+) -> Clause:
+    """The clause that ``gap`` is no larger than ``most``."""
+    return Clause(name, variables, lambda env: gap(env) <= most, gap, most)
 
 
 def taken_apart(rule: Constraint) -> tuple[Constraint, ...]:
