@@ -22,7 +22,7 @@ from attndsl.verify.cases.cases import Stream, allowance, spaces
 from attndsl.verify.cases.effects import _is_another
 from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.other_calls import _changed
-from attndsl.verify.space.clauses import conjuncts, keeps
+from attndsl.verify.space.clauses import keeps, taken_apart
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
@@ -125,10 +125,10 @@ def rule(**more: Any) -> Constraint:
 
 
 def test_a_condition_is_taken_apart() -> None:
-    parts = [each.condition for each in conjuncts(rule(when=A > 2))]
+    parts = [each.condition for each in taken_apart(rule(when=A > 2))]
     assert [str(each) for each in parts] == [str(A % 4 == 0), str(B > 1)]
-    assert all(str(each.when) == str(A > 2) for each in conjuncts(rule(when=A > 2)))
-    assert len(list(conjuncts(rule(condition=A > 0)))) == 1
+    assert all(str(each.when) == str(A > 2) for each in taken_apart(rule(when=A > 2)))
+    assert len(taken_apart(rule(condition=A > 0))) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attndsl.expr import Logic
 from attndsl.expr.compiled_evaluation import Function, compiled
+from attndsl.expr.conditions import conjuncts
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.verify.space.values import WARNED
 
@@ -35,14 +35,9 @@ def measured(
     return Clause(name, variables, lambda env: gap(env) <= most, gap, most)
 
 
-def conjuncts(rule: Constraint) -> Iterator[Constraint]:
+def taken_apart(rule: Constraint) -> tuple[Constraint, ...]:
     """The constraint with each of the conditions that it asks for at once: one change seldom repairs all."""
-    condition = rule.condition
-    if isinstance(condition, Logic) and condition.op == "and":
-        for part in (condition.left, condition.right):
-            yield from conjuncts(replace(rule, condition=part))
-    else:
-        yield rule
+    return tuple(replace(rule, condition=part) for part in conjuncts(rule.condition))
 
 
 def keeps(rule: Constraint) -> Function:

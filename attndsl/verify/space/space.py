@@ -24,7 +24,7 @@ from attndsl.graph.nodes import TopK, expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array, largest_of
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
-from attndsl.verify.space.clauses import Clause, conjuncts, keeps
+from attndsl.verify.space.clauses import Clause, keeps, taken_apart
 from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
 from attndsl.verify.space.resting_variables import RestingOn, resting_on
 from attndsl.verify.space.size_facts import EXTENTS, SizeFacts
@@ -161,7 +161,7 @@ class CaseSpace(SizeFacts):
             Clause(rule.text, self.repairs(rule.symbols()), holds)
             for rule in self.operator.constraints
             if not rule.tensors() and not rule.over  # those over elements are left to the integers and masks
-            for rule, holds in ((each, keeps(each)) for each in conjuncts(rule))
+            for rule, holds in ((each, keeps(each)) for each in taken_apart(rule))
         ]
         for spec in self.operator.tensors:
             found += self._tensor_clauses(spec)
