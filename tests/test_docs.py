@@ -131,15 +131,15 @@ def test_the_files_and_names_of_a_page_exist(path: Path) -> None:
 
 
 def test_files_and_names_that_are_not_there_are_found() -> None:
-    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY` and `_SHIFTS` in `vector.py`, `scores/NAME.py`"
+    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY`, `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
     assert list(missing(right, "tile")) == []
-    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`vector.py`, `mutate/gone.py`"
-    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of vector.py"]
+    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`arithmetic.py`, `mutate/gone.py`"
+    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
     assert list(missing(wrong, "tile")) == expected
     assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
-    assert list(missing("`vector.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
-    behind = "`vector.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
-    assert list(missing(behind, "tile")) == ["_BINARIES of vector.py", "_SHIFT of vector.py"]
+    assert list(missing("`arithmetic.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
+    behind = "`arithmetic.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
+    assert list(missing(behind, "tile")) == ["_BINARIES of arithmetic.py", "_SHIFT of arithmetic.py"]
 
 
 def unlisted(page: str, package: str) -> list[str]:

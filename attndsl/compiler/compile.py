@@ -247,12 +247,12 @@ def check_chosen(
     for name, value in options.items():
         if name in fixed and fixed[name][0] != value:
             known, why = fixed[name]
-            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known, UNKNOWN_LINE)
+            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known)
     for least in least_options(computation):
         value = options.get(least.name, least.value)
         if isinstance(value, int) and value < least.value:
             rule = f"at least {least.value}, as {least.why}"
-            raise IllegalScheduleValue(least.name, value, rule, least.value, UNKNOWN_LINE)
+            raise IllegalScheduleValue(least.name, value, rule, least.value)
 
 
 def resolved(

@@ -141,11 +141,13 @@ class Program:
         memory: int = 16 << 30,
         capture: bool = True,
         trace: Path | None = None,
+        copies: Path | None = None,
         device: Device | None = None,
     ) -> ProgramReport:
         """Run it in the current folder; `memory` is the most bytes of its address space.
 
         Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
+        `copies`: a folder, which exists, for what it copies from the device: 000.bin, 001.bin, ...
         `device`: the one whose time is predicted, the default one if none is given.
         """
         device = device or device_named(DEFAULT_DEVICE)
@@ -160,6 +162,7 @@ class Program:
                 "ATTNEMU_MEMORY": str(memory),
                 "ATTNEMU_COSTS": str(folder / "costs"),
                 "ATTNEMU_TRACE": str(folder / "trace") if trace else "",
+                "ATTNEMU_COPIES": str(copies.resolve()) if copies else "",
             }
             ended = run_process(
                 [str(self.executable), *args], timeout=timeout, environment=environment, capture=capture
@@ -234,6 +237,7 @@ def build_program(
             units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
         theirs = (headers.key, *headers.flags) if headers else ()
+        texts += [macro for unit in units for macro in (str(unit.path), *sorted(unit.given))]
         key = digest(made.key, preparation(), *texts, *defines, *map(str, folders), *theirs)
 
         def compile_into(work: Path) -> None:
@@ -241,12 +245,12 @@ def build_program(
                 shutil.copy(header, work)
             shared = [*program_flags(compiler), "-I", str(work)]
             given = [part for folder in folders for part in ("-I", str(folder))]
-            given += [f"-D{define}" for define in defines]
             jobs: list[Job] = []
             for number, unit in enumerate(units):
                 source, near = write_unit(unit, work, number, entries)
                 quoted = [part for folder in near for part in ("-iquote", str(folder))]
-                jobs.append(([*given, *quoted, source.name], unit.path.name))
+                macros = [f"-D{macro}" for macro in (sorted(unit.given) if unit.has_kernels() else defines)]
+                jobs.append(([*given, *macros, *quoted, source.name], unit.path.name))
             own: list[Job] = [([*shared, *made.include_flags, *rest], name) for rest, name in jobs]
             halves, for_halves = _halves(units, defines, headers), own
             if headers is not None:

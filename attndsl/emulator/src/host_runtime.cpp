@@ -157,6 +157,19 @@ const Knobs& knobs() {
   return k;
 }
 
+void save_copy_to_host(const void* bytes, uint64_t count) {
+  static int copies = 0;
+  if (!*setting("ATTNEMU_COPIES")) return;
+  std::string path = format("%s/%03d.bin", setting("ATTNEMU_COPIES"), copies++);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  bool written = file && std::fwrite(bytes, 1, count, file) == count;
+  if (file) written = std::fclose(file) == 0 && written;
+  if (!written) {
+    std::fprintf(stderr, "attnemu-error: cannot write %s\n", path.c_str());
+    std::exit(3);
+  }
+}
+
 BlockNumberOfCore::operator int64_t() const { return core ? core->block : 0; }
 
 bool check_enabled(const char* check) {
