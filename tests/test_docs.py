@@ -111,11 +111,14 @@ def defined(path: str) -> frozenset[str]:
 
 
 def missing(page: str, package: str = "") -> Iterator[str]:
-    """What a page names that the tree has not: a file, or "`NAME` of `file`", "`NAME` in `file`"."""
+    """What a page names that the tree has not: a file, or "`NAME` of `file`", "`NAME` in `file`", "`file`
+    (`NAME`, ...)"."""
     for name in re.findall(r"`([\w/*]+\.py)`", page):
         if not files(name, package):
             yield name
-    for names, name in re.findall(r"((?:`\w+`(?:, | and | or |\s+))+)(?:of|in)\s+`([\w/*]+\.py)`", page):
+    before = re.findall(r"((?:`\w+`(?:, | and | or |\s+))+)(?:of|in)\s+`([\w/*]+\.py)`", page)
+    behind = re.findall(r"`([\w/*]+\.py)`\s+\(((?:`\w+`(?:,? and | or |,\s+|\s+)?)+)", page)
+    for names, name in [*before, *((names, name) for name, names in behind)]:
         candidates = [defined(path) for path in files(name, package)]
         for each in re.findall(r"`(\w+)`", names):
             if candidates and not any(each in found for found in candidates):
@@ -128,12 +131,15 @@ def test_the_files_and_names_of_a_page_exist(path: Path) -> None:
 
 
 def test_files_and_names_that_are_not_there_are_found() -> None:
-    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY` and `_SHIFTS` in `vector.py`, `scores/NAME.py`"
+    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY`, `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
     assert list(missing(right, "tile")) == []
-    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`vector.py`, `mutate/gone.py`"
-    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of vector.py"]
+    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`arithmetic.py`, `mutate/gone.py`"
+    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
     assert list(missing(wrong, "tile")) == expected
     assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
+    assert list(missing("`vector.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
+    behind = "`vector.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
+    assert list(missing(behind, "tile")) == ["_BINARIES of vector.py", "_SHIFT of vector.py"]
 
 
 def options(page: str) -> dict[str, tuple[str, str]]:

@@ -237,6 +237,7 @@ def build_program(
             units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
         face = (headers.key, *headers.flags) if headers else ()
+        texts += [macro for unit in units for macro in (str(unit.path), *sorted(unit.given))]
         key = digest(made.key, preparation(), *texts, *defines, *map(str, folders), *face)
 
         def compile_into(work: Path) -> None:
@@ -244,12 +245,12 @@ def build_program(
                 shutil.copy(header, work)
             shared = [*program_flags(compiler), "-I", str(work)]
             given = [part for folder in folders for part in ("-I", str(folder))]
-            given += [f"-D{define}" for define in defines]
             jobs: list[Job] = []
             for number, unit in enumerate(units):
                 source, near = write_unit(unit, work, number, entries)
                 quoted = [part for folder in near for part in ("-iquote", str(folder))]
-                jobs.append(([*given, *quoted, source.name], unit.path.name))
+                macros = [f"-D{macro}" for macro in (sorted(unit.given) if unit.has_kernels() else defines)]
+                jobs.append(([*given, *macros, *quoted, source.name], unit.path.name))
             own: list[Job] = [([*shared, *made.include_flags, *rest], name) for rest, name in jobs]
             halves, theirs = _halves(units, defines, headers), None
             if headers is not None:

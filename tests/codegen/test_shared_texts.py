@@ -115,7 +115,7 @@ def test_each_kernel_keeps_its_key_and_its_tiling() -> None:
     branches = host.dispatch.branches
     assert len(host.schedules) == 1 and len(branches) == 3
     assert len({each.test for each in branches}) == 3, "a condition each"
-    assert len({each.row for each in branches}) == 1, "what strides differ in follows from the layout"
+    assert len({each.members for each in branches}) == 1, "what strides differ in follows from the layout"
     entry = device_files(kernels)["op_kernel/self_attention_pa_encoder_custom.cpp"]
     assert [key for key in keys if f"TILING_KEY_IS({key})" in entry] == keys
     assert entry.count("kernel.Run(") == 1, "kernels that take the same arguments have a branch"

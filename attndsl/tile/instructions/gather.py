@@ -144,11 +144,8 @@ class CopyLanes(VectorInstruction):
     """``dst = src`` bit for bit inside UB: DataCopy of whole 32-byte blocks on the vector pipe."""
 
     api: ClassVar[str] = "DataCopy"
+    operation: ClassVar[str] = "CopyUB"
     src: Region
-
-    @property
-    def cost_key(self) -> str:
-        return "CopyUB"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.cols)) * item_bytes(self.dst.buffer.dtype)

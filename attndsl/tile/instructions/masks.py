@@ -269,6 +269,7 @@ class FillInterval(VectorInstruction):
     """
 
     api: ClassVar[str] = "Duplicate"
+    operation: ClassVar[str] = "Fill"
     wide_rows: ClassVar[bool] = True
     begin: Expr
     end: Expr
