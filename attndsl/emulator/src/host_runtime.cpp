@@ -171,6 +171,7 @@ void save_copy_to_host(const void* bytes, uint64_t count) {
 }
 
 BlockNumberOfCore::operator int64_t() const { return core ? core->block : 0; }
+BlocksOfLaunch::operator int64_t() const { return core ? machine->shape.blocks : 0; }
 
 bool check_enabled(const char* check) {
   if (!std::strcmp(check, "memcheck")) return knobs().memcheck;
@@ -265,6 +266,10 @@ bool note_task_type(const char* mangled, int type, long key) {
   return true;
 }
 
-uint64_t tiling_key() { return 0; }
+namespace {
+uint64_t key_of_launches = 0;
+}
+void set_tiling_key(uint64_t key) { key_of_launches = key; }
+uint64_t tiling_key() { return key_of_launches; }
 
 }  // namespace attnemu
