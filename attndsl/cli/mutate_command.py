@@ -15,7 +15,7 @@ from attndsl.cli.command_options import (
     is_quiet,
     json_option,
     loudness_options,
-    operator_name,
+    operator_names,
     operators,
 )
 from attndsl.cli.command_values import Place, Whole
@@ -28,9 +28,10 @@ _MUTANTS, _CASES = 100, 16
     "mutate",
     "mutate incre_flash_attention --mutants 100 --seed 7",
     "mutate relay_attention --project generated/relay_attention --journal relay.jsonl",
+    "mutate relay_attention specs/variants/*.py --mutants 1000 --journal all.jsonl",
     "mutate incre_flash_attention --only 3f2a90c1d4",
 )
-@operator_name
+@operator_names
 @click.option(
     "--mutants",
     "count",
@@ -39,7 +40,7 @@ _MUTANTS, _CASES = 100, 16
     type=Whole(1, _MOST_MUTANTS),
     help="mutants that compile",
 )
-@click.option("--seed", default=0, show_default=True, type=Whole(0), help="seed of the draw and of the cases")
+@click.option("--seed", default=0, show_default=True, type=Whole(0), help="seed of the draw")
 @click.option(
     "--cases",
     default=_CASES,
@@ -58,7 +59,7 @@ _MUTANTS, _CASES = 100, 16
 @loudness_options
 @json_option
 def mutate(
-    name: str,
+    names: tuple[str, ...],
     count: int,
     seed: int,
     cases: int,
@@ -71,7 +72,8 @@ def mutate(
     """Put seeded defects into kernels and host plans, and see whether the checks find them.
 
     A mutant is killed by a finding of the emulator, a wrong value or a static check. Survivors are
-    equivalent to the kernel, or show what is not checked.
+    equivalent to the kernel, or show what is not checked. Several operators are one draw, from all
+    places of all; without a name, those that are shipped.
     """
     from attndsl.base.disk_cache import cache_dir
     from attndsl.campaign.cluster import Cluster
@@ -79,19 +81,21 @@ def mutate(
     from attndsl.mutate.runner import Draw
     from attndsl.mutate.runner import mutate as mutate_operator
 
+    if project is not None and len(names) != 1:
+        raise click.UsageError("--project DIR is the project of one operator; name it alone")
     require_compiler()
     cache_dir()
-    (operator,) = operators((name,))
+    chosen = operators(names)
     status = StatusLine(wanted=not as_json)
     options = f"--cases {cases}" if cases != _CASES else ""
     options += f" --project {shlex.quote(str(project))}" if project else ""
     found = mutate_operator(
-        operator,
+        chosen,
         Draw(count=count, seed=seed, cases=cases, only=only),
         project=project,
         jobs=Cluster(scheduler) if scheduler else None,
         journal=journal,
-        progress=status.progress(operator.name, "mutants"),
+        progress=status.progress(" ".join(each.name for each in chosen), "mutants"),
         options=options.strip(),
     )
     status.clear()

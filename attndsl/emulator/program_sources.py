@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attndsl.emulator.build_definitions import definitions_beside, workspace_place
 from attndsl.emulator.conditionals import active_text, defined_names
+from attndsl.emulator.device_syntax import has_device_syntax, rewrite_device_syntax
 from attndsl.emulator.errors import LaunchError
 from attndsl.emulator.launch_syntax import (
     guessed_kind,
@@ -152,8 +153,9 @@ def find_function_file(name: str, near: Path, include_dirs: Iterable[Path]) -> P
 
 
 def _copies_needed(unit: Unit) -> list[Path]:
-    """Files that launch a kernel, and those that include one of them."""
-    needed = {unit.path} | {file for file, text in unit.texts.items() if has_launch(text)}
+    """Files with syntax of the device compiler's, and those that include one of them."""
+    needed = {unit.path}
+    needed |= {file for file, text in unit.texts.items() if has_launch(text) or has_device_syntax(text)}
     while True:
         more = {file for (file, _), target in unit.resolved.items() if target in needed} - needed
         if not more:
@@ -189,7 +191,7 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
                 done = end
         parts.append(text[done:])
         try:
-            body = rewrite_launches("".join(parts))
+            body = rewrite_launches(rewrite_device_syntax("".join(parts)))
         except LaunchError as error:
             raise LaunchError(f"{file.name}: {error}") from None
         copy.write_text(f'#line 1 "{file}"\n{body}\n')

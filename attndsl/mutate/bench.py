@@ -4,6 +4,7 @@ for it with the statements that each executes."""
 from __future__ import annotations
 
 import ctypes
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -196,8 +197,12 @@ class Bench:
         """Where the kernel lies, in the cache; ``files``: other ones than its own."""
         return stored({**(self.files.files if files is None else files), self.entry_file: self._entry})
 
-    def trials(self, seed: int, count: int) -> tuple[Trial, ...]:
-        """Cases for the kernel, which passes them, with what each executes.
+    def trials(self, seed: int, cases: range) -> tuple[Trial, ...]:
+        """Cases for the kernel, which passes them, with what each executes, the cheapest first.
+
+        Args:
+            seed: of the cases.
+            cases: their places among those of the kernel.
 
         Raises:
             KernelFails: it does not.
@@ -211,7 +216,7 @@ class Bench:
         folder = self.folder(texts)
         kernel = emulator.build(folder / self.entry_file, entry=self._names.kernel)
         project, found = UserProject(folder, self.mode), []
-        for case in self._cases(seed, count):
+        for case in itertools.islice(self._cases(seed, cases.stop), cases.start, None):
             data, reports = case_data(case), list[Report]()
             marks = (ctypes.c_uint8 * MOST_STATEMENTS).in_dll(project.compiled_plan(), _SYMBOL)
             ctypes.memset(marks, 0, MOST_STATEMENTS)

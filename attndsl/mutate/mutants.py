@@ -108,7 +108,7 @@ def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -
     files = kernels[0].files
     source = EmittedText(files[file], Instructions.of(files.get(RUNTIME_HEADER, "")))
     for defect in defects_of(source, rules):
-        name = _name(file, defect)
+        name = _name(kernels[0], file, defect)
         yield _mutant(source, file, defect, name, _pick(kernels, name))
 
 
@@ -117,7 +117,7 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     source = EmittedText(kernels[0].files[file])
     by_key = _by_key_name(kernels)
     for defect in defects_of(source, plan_rules.RULES):
-        name = _name(file, defect)
+        name = _name(kernels[0], file, defect)
         keys = [key for key in plan_rules.chosen_kernels(source, defect.span) if key in by_key]
         field = plan_rules.computed_field(source, defect.span)
         fitting: Sequence[KernelFiles] = kernels
@@ -136,8 +136,9 @@ def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:
     return {names[each.listed.key]: each for each in kernels if each.listed.key in names}
 
 
-def _name(file: str, defect: Defect) -> str:
-    told = f"{file} {defect.kind} {defect.span.start} {defect.span.end} {defect.after}"
+def _name(of: KernelFiles, file: str, defect: Defect) -> str:
+    """Of a defect: projects share names of files, such as that of the runtime header."""
+    told = f"{of.mode} {file} {defect.kind} {defect.span.start} {defect.span.end} {defect.after}"
     return hashlib.sha256(told.encode()).hexdigest()[:10]
 
 

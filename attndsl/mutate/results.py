@@ -14,10 +14,12 @@ from attndsl.mutate.trial_run import KILLED, Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class TriedMutant:
-    """A mutant that compiled, and what became of it. ``command``: what tries it again."""
+    """A mutant that compiled, and what became of it. ``operator``: whose it is; ``command``: what tries it
+    again."""
 
     mutant: Mutant
     outcome: Outcome
+    operator: str
     command: str
 
     def to_json(self) -> dict[str, Any]:
@@ -26,6 +28,7 @@ class TriedMutant:
         return {
             "id": mutant.name,
             "class": mutant.kind,
+            "operator": self.operator,
             "kernel": mutant.kernel,
             "file": mutant.file,
             "line": mutant.line,
@@ -42,10 +45,10 @@ class TriedMutant:
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """The mutants of an operator.
+    """The mutants of operators.
 
     Attributes:
-        operator, seed: of the draw.
+        operator: their names. ``seed``: of the draw.
         tried: those that compiled, by file and line.
         not_compiled: how many others were drawn and did not compile.
         sites: how many mutants there are to draw from, by class.
@@ -93,14 +96,22 @@ class Mutation:
             "tried": [each.to_json() for each in self.tried],
         }
 
+    def operators(self) -> dict[str, tuple[int, int]]:
+        """By operator how many mutants were tried, and how many killed."""
+        total = Counter(each.operator for each in self.tried)
+        killed = Counter(each.operator for each in self.tried if each.outcome.status == KILLED)
+        return {name: (number, killed[name]) for name, number in sorted(total.items())}
+
     def lines(self) -> Iterator[str]:
-        """As text: a line a class, the survivors, the sum."""
+        """As text: a line a class, the survivors, a line an operator if there are several, the sum."""
         for kind, counts in self.classes().items():
             ends = ", ".join(f"{name} {number}" for name, number in list(counts.items())[3:])
             told = f"{counts['killed']} of {counts['mutants']} killed"
             yield f"{kind:24} {told:20} ({ends or 'none drawn'}; {counts['sites']} sites)"
         for each in self.survivors:
             yield from survivor_lines(each)
+        for operator, (total, killed) in self.operators().items() if " " in self.operator else ():
+            yield f"{operator:24} {killed} of {total} killed"
         share = 100.0 * self.killed / max(len(self.tried), 1)
         yield (
             f"{self.operator}: {self.killed} of {len(self.tried)} mutants killed ({share:.1f} %), "
@@ -120,6 +131,6 @@ def survivor_lines(each: TriedMutant) -> Iterator[str]:
     yield f"    {each.command}"
 
 
-def command_of(operator: str, seed: int, name: str, options: str) -> str:
+def command_of(operator: str, name: str, options: str) -> str:
     """What tries a mutant again."""
-    return f"attndsl mutate {shlex.quote(operator)} --seed {seed} --only {name} {options}".rstrip()
+    return f"attndsl mutate {shlex.quote(operator)} --only {name} {options}".rstrip()

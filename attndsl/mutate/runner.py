@@ -1,30 +1,45 @@
-"""Mutants of an operator as a campaign: kernels are measured on their cases, then mutants run on those."""
+"""Mutants of operators as a campaign: kernels are measured on their cases, then mutants run on those.
+
+Most mutants die in their first case, and finding cases for a kernel takes longer than running a mutant. So
+all mutants run on a few cases of their kernels first; those that survive run on the others, which are
+searched for where a kernel has survivors.
+"""
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attndsl.base.disk_cache import content_key
+from attndsl.base.disk_cache import content_key, stored_or_made, stores_programs
 from attndsl.base.errors import UserError
 from attndsl.base.package_files import sources_key
 from attndsl.campaign.jobs import Job, Jobs, LocalProcesses, results_of
 from attndsl.campaign.runner import CannotTravel
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
+from attndsl.emulator.toolchain import own_sources_key
 from attndsl.execute.execute import stored
 from attndsl.execute.user_project import UserProject
 from attndsl.mutate.bench import Bench, KernelFiles, Trial, kernel_files
 from attndsl.mutate.mutants import Mutant, UnknownMutant, drawn, mutants_of
 from attndsl.mutate.results import Mutation, TriedMutant, command_of
-from attndsl.mutate.trial_run import NOT_COMPILED, Outcome, try_mutant
+from attndsl.mutate.trial_run import KILLED, NOT_COMPILED, Outcome, try_mutant
 from attndsl.spec.operator.operator import Operator
 
 Progress = Callable[[int, int], object]
+CASES_SEED = 0
+"""Of all cases: the same for every draw, so that they are found once, and a survivor stays one."""
+FIRST_CASES = 3
+"""Cases that all mutants of a kernel run on, before others are looked for."""
+_MANY = 12
+"""Of so many mutants one survives the first cases, mostly: all cases are found at once."""
+_TRIALS = "trials.pickle"
 
 
 class NoKernels(UserError, LookupError):
@@ -36,8 +51,8 @@ class NoKernels(UserError, LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """What is drawn. ``count``: mutants that compile; ``cases``: of each kernel; ``only``: the names of
-    mutants to try instead."""
+    """What is drawn. ``count``: mutants that compile; ``seed``: of the draw alone; ``cases``: of each kernel;
+    ``only``: the names of mutants to try instead."""
 
     count: int
     seed: int
@@ -46,7 +61,7 @@ class Draw:
 
 
 def mutate(
-    operator: Operator,
+    operators: Sequence[Operator],
     draw: Draw,
     *,
     project: Path | None = None,
@@ -55,40 +70,42 @@ def mutate(
     progress: Progress | None = None,
     options: str = "",
 ) -> Mutation:
-    """Try seeded defects in the kernels and plans of an operator.
+    """Try seeded defects in the kernels and plans of operators.
 
     Args:
-        operator: whose projects are generated, with the kernels of the default request.
-        draw: which mutants.
-        project: the folder of a project of the operator, instead of generated ones.
+        operators: whose projects are generated, with the kernels of the default request.
+        draw: which mutants, of all places of all of them.
+        project: the folder of a project of the only operator, instead of generated ones.
         jobs: who runs them; by default processes on this machine.
         journal: a file of finished jobs, which are not run again.
         progress: called with (mutants done, mutants in all) after each.
-        options: of the command that tries a mutant again, beside seed and name.
+        options: of the command that tries a mutant again, beside its name.
 
     Raises:
         NoKernels: there is nothing to change.
         KernelFails: a kernel misses a case as it is.
         UnknownMutant: ``draw.only`` names one that is not there.
-        CannotTravel: no file declares the operator.
+        CannotTravel: no file declares an operator.
         WrongJournal, WorkersLost: as :mod:`attndsl.campaign.jobs`.
     """
-    if operator.content_key is None:
-        raise CannotTravel(operator.name)
     started = time.monotonic()
-    kernels = _kernels(operator, project)
-    campaign = _Campaign(kernels, draw, jobs or LocalProcesses(), journal, progress)
+    projects = [(each, kernels) for each in operators for kernels in _kernels(each, project)]
+    campaign = _Campaign(
+        [kernels for _, kernels in projects], draw, jobs or LocalProcesses(), journal, progress
+    )
     tried, missing = campaign.run()
+    owners = {kernel.kernel: operator for operator, kernels in projects for kernel in kernels}
     return Mutation(
-        operator=operator.name,
+        operator=" ".join(each.name for each in operators),
         seed=draw.seed,
         tried=tuple(
             TriedMutant(
                 mutant=mutant,
                 outcome=outcome,
-                command=command_of(operator.in_commands, draw.seed, mutant.name, options),
+                operator=owners[mutant.kernel].name,
+                command=command_of(owners[mutant.kernel].in_commands, mutant.name, options),
             )
-            for mutant, outcome in sorted(tried, key=lambda each: (each[0].file, each[0].start, each[0].end))
+            for mutant, outcome in sorted(tried, key=_place)
         ),
         not_compiled=missing,
         sites=campaign.sites,
@@ -96,8 +113,15 @@ def mutate(
     )
 
 
+def _place(tried: tuple[Mutant, Outcome]) -> tuple[str, int, int, str]:
+    mutant, _ = tried
+    return mutant.file, mutant.start, mutant.end, mutant.name
+
+
 def _kernels(operator: Operator, project: Path | None) -> list[list[KernelFiles]]:
     """The kernels of each project."""
+    if operator.content_key is None:
+        raise CannotTravel(operator.name)
     if project is not None:
         mode = UserProject.at(project, operator).operator
         found = [list(kernel_files(project.resolve(), operator, mode))]
@@ -124,7 +148,7 @@ class _Campaign:
         self._kernels = {each.kernel: each for project in projects for each in project}
         self._mutants = [mutant for project in projects for mutant in mutants_of(project)]
         self._draw, self._jobs, self._journal, self._progress = draw, jobs, journal, progress
-        self._trials: dict[str, tuple[Trial, ...]] = {}
+        self._trials: dict[tuple[str, range], tuple[Trial, ...]] = {}
         self._outcomes: dict[str, Outcome] = {}
 
     @property
@@ -142,8 +166,7 @@ class _Campaign:
             waiting = [each for each in chosen if each.name not in self._outcomes]
             if not waiting:
                 break
-            self._measure({each.kernel for each in waiting})
-            self._try(waiting, len(chosen))
+            self._try_all(waiting, len(chosen))
         failed = sum(each.status == NOT_COMPILED for each in self._outcomes.values())
         compiled = [each for each in chosen if self._outcomes[each.name].status != NOT_COMPILED]
         return [(each, self._outcomes[each.name]) for each in compiled], failed
@@ -169,24 +192,49 @@ class _Campaign:
                 taken += 1
         return list(found.values())
 
-    def _measure(self, kernels: Iterable[str]) -> None:
-        """The cases of kernels, with what each executes."""
-        wanted = sorted(set(kernels) - self._trials.keys())
-        keys = {name: self._key("trials", self._kernels[name].key) for name in wanted}
-        found = self._results(
-            Job(keys[name], measure_kernel, (self._kernels[name], self._draw.seed, self._draw.cases))
-            for name in wanted
-        )
-        self._trials |= {name: found[keys[name]] for name in wanted}
+    def _try_all(self, mutants: Sequence[Mutant], total: int) -> None:
+        """Try mutants on the first cases, and those that are still alive on all others."""
+        counts, cases = Counter(each.kernel for each in mutants), self._draw.cases
+        first = {
+            name: range(cases if count >= _MANY else min(FIRST_CASES, cases))
+            for name, count in counts.items()
+        }
+        self._measure(first)
+        self._try(mutants, first, total)
+        rest = {name: range(own.stop, cases) for name, own in first.items() if own.stop < cases}
+        alive = [
+            each
+            for each in mutants
+            if each.kernel in rest and self._outcomes[each.name].status not in (KILLED, NOT_COMPILED)
+        ]
+        self._measure({each.kernel: rest[each.kernel] for each in alive})
+        before = {each.name: self._outcomes.pop(each.name) for each in alive}
+        self._try(alive, rest, total)
+        self._outcomes |= {name: each.then(self._outcomes[name]) for name, each in before.items()}
 
-    def _try(self, mutants: Sequence[Mutant], total: int) -> None:
-        keys = {each.name: self._key("mutant", self._kernels[each.kernel].key, each.name) for each in mutants}
+    def _measure(self, wanted: Mapping[str, range]) -> None:
+        """The cases of kernels in a range, with what each executes."""
+        missing = [each for each in sorted(wanted.items(), key=str) if each not in self._trials]
+        keys = {each: self._key("trials", self._kernels[each[0]].key, str(each[1])) for each in missing}
+        found = self._results(
+            Job(key, measure_kernel, (self._kernels[name], cases, key)) for (name, cases), key in keys.items()
+        )
+        self._trials |= {each: found[key] for each, key in keys.items()}
+
+    def _try(self, mutants: Sequence[Mutant], cases: Mapping[str, range], total: int) -> None:
+        """What becomes of mutants on the cases of their kernels in a range."""
+        keys = {
+            each.name: self._key("mutant", self._kernels[each.kernel].key, each.name, str(cases[each.kernel]))
+            for each in mutants
+        }
         done = len(self._outcomes)
         progress = self._progress
         found = self._results(
             (
                 Job(
-                    keys[each.name], run_mutant, (each, self._kernels[each.kernel], self._trials[each.kernel])
+                    keys[each.name],
+                    run_mutant,
+                    (each, self._kernels[each.kernel], self._trials[each.kernel, cases[each.kernel]]),
                 )
                 for each in sorted(mutants, key=lambda each: (each.kernel, each.file, each.start))
             ),
@@ -201,14 +249,28 @@ class _Campaign:
             warnings.simplefilter("ignore")
             return results_of(jobs, self._jobs, self._journal, progress)
 
-    def _key(self, *parts: str) -> str:
-        told = (sources_key(), str(self._draw.seed), str(self._draw.cases), *parts)
+    @staticmethod
+    def _key(*parts: str) -> str:
+        told = (sources_key(), own_sources_key(), *parts)
         return f"{parts[0]}-{content_key(*told)[:24]}"
 
 
-def measure_kernel(files: KernelFiles, seed: int, count: int) -> tuple[Trial, ...]:
-    """The job of finding cases for a kernel."""
-    return Bench(files).trials(seed, count)
+def measure_kernel(files: KernelFiles, cases: range, key: str) -> tuple[Trial, ...]:
+    """The job of finding cases for a kernel, which are kept on disk; ``key``: over all that decides them."""
+
+    def read(folder: Path) -> tuple[Trial, ...] | None:
+        try:
+            found: tuple[Trial, ...] = pickle.loads((folder / _TRIALS).read_bytes())
+        except Exception:  # a damaged pickle may raise anything; the cases are found again
+            return None
+        return found
+
+    return stored_or_made(
+        f"cases/{key}" if stores_programs() else None,
+        lambda: Bench(files).trials(CASES_SEED, cases),
+        read,
+        lambda folder, made: (folder / _TRIALS).write_bytes(pickle.dumps(made, protocol=5)),
+    )
 
 
 def run_mutant(mutant: Mutant, files: KernelFiles, trials: Sequence[Trial]) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -46,6 +46,17 @@ class Outcome:
     message: str = ""
     case: int | None = None
     cases: int = 0
+
+    def then(self, other: Outcome) -> Outcome:
+        """What became of a mutant that no case of this run has killed, with that of its further cases.
+
+        A run that stopped says more than cases that passed, these more than none.
+        """
+        said = max((self, other), key=lambda each: _SAYS.index(each.status))
+        return replace(said, cases=self.cases + other.cases)
+
+
+_SAYS = (NOT_REACHED, SURVIVED, CRASH, TIMEOUT, NOT_COMPILED, KILLED)
 
 
 @dataclass
@@ -108,7 +119,7 @@ class _Mutant:
 
     def judged(self, trials: Sequence[Trial]) -> Outcome:
         """What the cases make of it."""
-        stopped, static = None, None
+        stopped = None
         for count, trial in enumerate(trials, 1):
             run = _Run()
             result = self._bench.judged(trial.data, lambda launch: self._execute(launch, trial, run))  # noqa: B023
@@ -119,9 +130,9 @@ class _Mutant:
                 return told(status=KILLED, by=by, message=_short(message))
             if run.stopped and stopped is None:
                 stopped = told(status=run.stopped, message=_short(result.message))
-            if run.static and static is None:
-                static = told(status=KILLED, by=STATIC, message=_short(run.static[0]))
-        return static or stopped or Outcome(status=SURVIVED, cases=len(trials))
+            if run.static:
+                return told(status=KILLED, by=STATIC, message=_short(run.static[0]))
+        return stopped or Outcome(status=SURVIVED, cases=len(trials))
 
     @staticmethod
     def _by(run: _Run) -> str:

@@ -36,4 +36,4 @@ def subject() -> Subject:
     mutants: dict[str, list[Mutant]] = {}
     for each in mutants_of([files]):
         mutants.setdefault(each.kind, []).append(each)
-    return Subject(project, files, Bench(files).trials(0, CASES), mutants)
+    return Subject(project, files, Bench(files).trials(0, range(CASES)), mutants)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from attndsl.base.errors import UserError
 from attndsl.campaign.jobs import LocalThreads
 from attndsl.mutate import runner
-from attndsl.mutate.mutants import CLASS_SHARE, drawn
+from attndsl.mutate.bench import Trial
+from attndsl.mutate.mutants import CLASS_SHARE, Mutant, drawn
 from attndsl.mutate.runner import Draw, mutate
+from attndsl.mutate.trial_run import KILLED, NOT_REACHED, SURVIVED, TIMEOUT, Outcome
 from attndsl.spec.operator.loader import load
 
 from .conftest import Subject
@@ -45,7 +48,7 @@ def project(subject: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_campaign_can_be_repeated_and_goes_on(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    operator, journal = load("incre_flash_attention"), tmp_path / "journal"
+    operator, journal = [load("incre_flash_attention")], tmp_path / "journal"
     draw, done = Draw(count=4, seed=1, cases=4), list[tuple[int, int]]()
     first = mutate(
         operator,
@@ -55,7 +58,7 @@ def test_a_campaign_can_be_repeated_and_goes_on(
         journal=journal,
         progress=lambda *told: done.append(told),
     )
-    assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert done[:4] == [(1, 4), (2, 4), (3, 4), (4, 4)] and done[-1] == (4, 4)
     told = first.to_json()
     assert told["mutants"] == 4 and told["killed"] + len(told["survivors"]) == 4
     assert json.loads(json.dumps(told)) == told
@@ -73,12 +76,56 @@ def test_a_campaign_can_be_repeated_and_goes_on(
 def test_one_mutant_by_its_name(project: Path, subject: Subject) -> None:
     mutant = next(each for each in subject.mutants["dropped cross-core flag"] if "Wait" in each.before)
     draw = Draw(count=1, seed=0, cases=2, only=(mutant.name,))
-    found = mutate(load("incre_flash_attention"), draw, project=project, jobs=LocalThreads(1))
+    found = mutate([load("incre_flash_attention")], draw, project=project, jobs=LocalThreads(1))
     (tried,) = found.tried
     assert tried.mutant == mutant and tried.outcome.status == "killed"
-    assert f"--only {mutant.name}" in tried.command
+    assert f"incre_flash_attention --only {mutant.name}" in tried.command
+
+
+def test_survivors_of_the_first_cases_run_on_the_others(
+    project: Path, subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a kernel has none, its other cases are not looked for."""
+    one, other = subject.mutants["stride"][:2]
+    looked_for, tried = list[range](), list[tuple[str, int]]()
+
+    def measure(files: object, cases: range, key: str) -> tuple[Trial, ...]:
+        looked_for.append(cases)
+        return subject.trials[cases.start : cases.stop]
+
+    def run(mutant: Mutant, files: object, trials: Sequence[Trial]) -> Outcome:
+        tried.append((mutant.name, len(trials)))
+        status = SURVIVED if survives and mutant.name == other.name else KILLED
+        return Outcome(status=status, cases=len(trials))
+
+    monkeypatch.setattr(runner, "measure_kernel", measure)
+    monkeypatch.setattr(runner, "run_mutant", run)
+    operators, first = [load("incre_flash_attention")], runner.FIRST_CASES
+    draw = Draw(count=2, seed=0, cases=8, only=(one.name, other.name))
+    survives = False
+    mutate(operators, draw, project=project, jobs=LocalThreads(1))
+    assert looked_for == [range(first)] and {count for _, count in tried} == {first}
+    looked_for.clear()
+    tried.clear()
+    survives = True
+    found = mutate(operators, draw, project=project, jobs=LocalThreads(1))
+    assert looked_for == [range(first), range(first, 8)]
+    assert tried[2:] == [(other.name, 8 - first)]
+    (survivor,) = found.survivors
+    assert survivor.mutant == other and survivor.outcome.cases == 8
+
+
+def test_what_further_cases_make_of_a_survivor() -> None:
+    alive = Outcome(status=SURVIVED, cases=3)
+    assert alive.then(Outcome(status=KILLED, by="value", case=5, cases=2)) == (
+        Outcome(status=KILLED, by="value", case=5, cases=5)
+    )
+    assert alive.then(Outcome(status=NOT_REACHED)) == alive
+    assert Outcome(status=TIMEOUT, cases=1).then(alive) == Outcome(status=TIMEOUT, cases=4)
 
 
 def test_an_unknown_name_is_refused(project: Path) -> None:
     with pytest.raises(UserError, match="no mutant 0000 among"):
-        mutate(load("incre_flash_attention"), Draw(count=1, seed=0, cases=2, only=("0000",)), project=project)
+        mutate(
+            [load("incre_flash_attention")], Draw(count=1, seed=0, cases=2, only=("0000",)), project=project
+        )
