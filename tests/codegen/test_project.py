@@ -153,7 +153,8 @@ struct Addresses {{
 struct DeviceShare {{}};
 inline Status ShareOf(int32_t, bool, DeviceShare &) {{ return Status{{}}; }}
 inline Status Run(Call &, const Addresses &, const DeviceShare &, void *,
-    const std::function<void *(size_t)> &, const std::function<void *(const void *, size_t)> &, std::vector<std::string> &) {{ return Status{{}}; }}
+    const std::function<void *(size_t)> &, const std::function<void *(const void *, size_t)> &,
+    std::vector<std::string> &) {{ return Status{{}}; }}
 }}
 """
 
