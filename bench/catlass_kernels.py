@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.emulator.program import FOREIGN, build_program
+from attndsl.emulator.program import FOREIGN, Program, build_program
 from attndsl.target import Device
 
 _BLOCK = 128
@@ -120,19 +120,27 @@ def peers() -> tuple[Peer, ...]:
     )
 
 
+def built(checkout: Path, main: str, needs: Sequence[str] = ()) -> Program:
+    """An example's program; ``main`` and ``needs``: its sources, in the checkout.
+
+    Raises:
+        EmulatorError: it does not compile.
+    """
+    return build_program(
+        checkout / main,
+        sources=tuple(str(checkout / each) for each in needs),
+        include_dirs=(str(checkout / "include"), str(checkout / "examples/common")),
+        defines=("CATLASS_ARCH=2201",),
+    )
+
+
 def launches_of(peer: Peer, checkout: Path, on: Device) -> Iterator[float]:
     """Predicted microseconds of each launch of a run.
 
     Raises:
         EmulatorError: the program does not compile, or launches nothing.
     """
-    checkout = checkout.resolve()
-    program = build_program(
-        checkout / peer.main,
-        sources=tuple(str(checkout / each) for each in peer.needs),
-        include_dirs=(str(checkout / "include"), str(checkout / "examples/common")),
-        defines=("CATLASS_ARCH=2201",),
-    )
+    program = built(checkout.resolve(), str(peer.main), peer.needs)
     with tempfile.TemporaryDirectory() as name:
         for file, size in peer.files.items():
             with (Path(name) / f"{file}.bin").open("wb") as made:

@@ -111,11 +111,14 @@ def defined(path: str) -> frozenset[str]:
 
 
 def missing(page: str, package: str = "") -> Iterator[str]:
-    """What a page names that the tree has not: a file, or "`NAME` of `file`", "`NAME` in `file`"."""
+    """What a page names that the tree has not: a file, or "`NAME` of `file`", "`NAME` in `file`", "`file`
+    (`NAME`, ...)"."""
     for name in re.findall(r"`([\w/*]+\.py)`", page):
         if not files(name, package):
             yield name
-    for names, name in re.findall(r"((?:`\w+`(?:, | and | or |\s+))+)(?:of|in)\s+`([\w/*]+\.py)`", page):
+    before = re.findall(r"((?:`\w+`(?:, | and | or |\s+))+)(?:of|in)\s+`([\w/*]+\.py)`", page)
+    behind = re.findall(r"`([\w/*]+\.py)`\s+\(((?:`\w+`(?:,? and | or |,\s+|\s+)?)+)", page)
+    for names, name in [*before, *((names, name) for name, names in behind)]:
         candidates = [defined(path) for path in files(name, package)]
         for each in re.findall(r"`(\w+)`", names):
             if candidates and not any(each in found for found in candidates):
@@ -128,12 +131,41 @@ def test_the_files_and_names_of_a_page_exist(path: Path) -> None:
 
 
 def test_files_and_names_that_are_not_there_are_found() -> None:
-    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY` and `_SHIFTS` in `vector.py`, `scores/NAME.py`"
+    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY`, `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
     assert list(missing(right, "tile")) == []
-    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`vector.py`, `mutate/gone.py`"
-    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of vector.py"]
+    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`arithmetic.py`, `mutate/gone.py`"
+    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
     assert list(missing(wrong, "tile")) == expected
     assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
+    assert list(missing("`arithmetic.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
+    behind = "`arithmetic.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
+    assert list(missing(behind, "tile")) == ["_BINARIES of arithmetic.py", "_SHIFT of arithmetic.py"]
+
+
+def unlisted(page: str, package: str) -> list[str]:
+    """The modules of a package that its page does not name, if it is one that lists them: as items, or in a
+    table of modules."""
+    items = re.findall(r"^(?:- |1\. )`\w+\.py`", page, re.MULTILINE)
+    if len(items) < 3 and "| module |" not in page:
+        return []
+    named = set(re.findall(r"`(?:\w+/)*(\w+)(?:\.py)?`", page))
+    return sorted({path.stem for path in (ROOT / package).glob("*.py")} - named - {"__init__"})
+
+
+PACKAGES = sorted(DOCS.glob("packages/*.md"))
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.stem)
+def test_a_page_that_lists_modules_lists_all_of_them(path: Path) -> None:
+    assert unlisted(path.read_text(), path.stem) == []
+
+
+@pytest.mark.parametrize(("package", "line"), [("base", "- `jobs.py`"), ("expr", "| `fold`")])
+def test_a_module_that_a_page_leaves_out_is_found(package: str, line: str) -> None:
+    page = (DOCS / "packages" / f"{package}.md").read_text()
+    (whole,) = (each for each in page.splitlines() if each.startswith(line))
+    left = unlisted(page.replace(whole, ""), package)
+    assert left and set(left) <= set(re.findall(r"`(\w+?)(?:\.py)?`", whole))
 
 
 def options(page: str) -> dict[str, tuple[str, str]]:

@@ -31,7 +31,7 @@ _HEADER_WORDS = """
 # What generated functions, classes and modules call their own things where names of a spec stand beside them.
 _OWN_WORDS = """
     attndsl block_idx block_num main options tiling tiling_key workspace
-    Addresses Allocate Call DataType Plan Problem Recipe Size Sizes Status Tensor TensorList
+    Addresses Allocate Call DataType Plan PlanStatus Problem Recipe Size Sizes Status Tensor TensorList
     T Key kernel chosen Check IsMeasured Measure ReadCall Reader Require ResolveLists ResultShape ResultShapes
     Run RunOnMeta RunOnNpu CopyToDevice kCores kOperator FromTorch ToTorch
     MakeList MakeTensor RunCall ToAcl

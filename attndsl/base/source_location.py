@@ -20,10 +20,11 @@ class SourceLine:
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.line}"
 
-    @property
-    def in_spec(self) -> str:
-        """The line alone, for files that stand without their spec."""
-        return f"spec line {self.line}"
+    def beside(self, spec: str) -> str:
+        """The line for a text that names the spec file ``spec``, "" if there is none: of that file its number
+        alone, of a module that it imports with the module's file."""
+        name = Path(self.file).name
+        return f"spec line {self.line}" if name == spec or not spec else f"{name} line {self.line}"
 
 
 UNKNOWN_LINE = SourceLine("<unknown>", 0)

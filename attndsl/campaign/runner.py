@@ -83,23 +83,17 @@ def verify(
         raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
-    stream = stream_of(operator, seed, tuple(kernels))
-    wanted = frozenset(only)
-    count = max(wanted) + 1 if wanted else cases
+    stream, wanted = stream_of(operator, seed, tuple(kernels)), frozenset(only)
+    found = _chosen(stream, max(wanted) + 1 if wanted else cases, bool(kernels), wanted, changes or {}, made)
     total = len(wanted) or cases
-    local = jobs is None and not travels(operator, execute)
-    with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
-        warnings.simplefilter("ignore")
-        found = results_of(
-            (
-                _job_here(case, chosen, level, execute) if local else case_job(case, chosen, level)
-                for case in _chosen(stream, count, bool(kernels), wanted, changes or {}, made)
-            ),
-            LocalThreads(worker_count()) if local else jobs or LocalProcesses(),
-            journal,
-            None if progress is None else lambda done: progress(done, total),
+    told = None if progress is None else lambda done: progress(done, total)
+    if jobs is None and not travels(operator, execute):
+        here = (_job_here(case, chosen, level, execute) for case in found)
+        rows = _rows(here, LocalThreads(worker_count()), journal, told)
+    else:
+        rows = _rows(
+            (case_job(case, chosen, level) for case in found), jobs or LocalProcesses(), journal, told
         )
-    rows = sorted(found.values(), key=lambda row: row.case)
     rows = [replace(row, options=options) for row in rows]
     return Verification(
         operator=operator.name,
@@ -109,6 +103,16 @@ def verify(
         excluded=stream.excluded,
         seconds=time.monotonic() - started,
     )
+
+
+def _rows(
+    work: Iterable[Job], jobs: Jobs, journal: Path | None, progress: Callable[[int], object] | None
+) -> list[Row]:
+    """The results of cases, in their order."""
+    with warnings.catch_warnings():  # here, for all threads: filters are one state of the process
+        warnings.simplefilter("ignore")
+        found = results_of(work, jobs, journal, progress)
+    return sorted(found.values(), key=lambda row: row.case)
 
 
 def _chosen(

@@ -29,6 +29,9 @@ from attndsl.cli.command_values import Decimal, Place
 @click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
+@click.option(
+    "--copies", type=Place(file=False), help="new or empty folder for what it copies from the device"
+)
 @click.option("--timing", is_flag=True, help="time alone: no data is computed or moved, and none is checked")
 @device_option
 @json_option
@@ -43,6 +46,7 @@ def emulate(
     timeout: float,
     memory: float,
     trace: Path | None,
+    copies: Path | None,
     timing: bool,
     device: str | None,
     as_json: bool,
@@ -55,6 +59,8 @@ def emulate(
     from attndsl.emulator.program import FOREIGN, build_program
     from attndsl.target import device as device_named
 
+    if copies is not None:
+        _make_empty(copies)
     chosen = None if device is None else device_named(device)
     headers = None if cann is None else VendorHeaders.at(cann)
     program = build_program(
@@ -67,6 +73,7 @@ def emulate(
         memory=int(memory * (1 << 30)),
         capture=as_json,
         trace=trace,
+        copies=copies,
         device=chosen,
     )
     if as_json:
@@ -80,3 +87,18 @@ def emulate(
             click.echo(f"attndsl: {result.error or f'{file} ended with code {result.exit_code}'}", err=True)
     if not result.ok:
         raise click.exceptions.Exit(FAILED)
+
+
+def _make_empty(folder: Path) -> None:
+    """A folder, made where there is none.
+
+    Raises:
+        click.UsageError: it holds something, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = next(folder.iterdir(), None)
+    except OSError as error:
+        raise click.UsageError(f"--copies {folder}: {error.strerror}") from None
+    if held is not None:
+        raise click.UsageError(f"--copies {folder} holds {held.name}; give a new or an empty folder")

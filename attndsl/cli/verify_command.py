@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -28,10 +26,15 @@ from attndsl.cli.command_options import (
     tell,
 )
 from attndsl.cli.command_values import Place, Whole
+from attndsl.cli.verify_request import VerifyRequest, check_for_record
 
 if TYPE_CHECKING:
-    from attndsl.campaign.results import Verification
+    from attndsl.campaign.results import Row, Verification
+    from attndsl.cli.verify_request import ChosenKernels
     from attndsl.diagnosis.miss import SmallestMiss
+    from attndsl.emulator import VendorHeaders
+    from attndsl.execute.coverage import Coverage
+    from attndsl.execute.second_face import SecondFace
     from attndsl.spec.operator.operator import Operator
     from attndsl.verify.cases.case import Case
 
@@ -97,25 +100,7 @@ DEFAULT_CASES = 48
 @campaign_options("cases")
 @loudness_options
 @json_option
-def verify(
-    names: tuple[str, ...],
-    cases: int,
-    seed: int,
-    only: tuple[int, ...],
-    changes: tuple[str, ...],
-    shrink: bool,
-    precise: bool,
-    backends: tuple[str, ...],
-    device: str | None,
-    coverage: bool,
-    project: Path | None,
-    cann: Path | None,
-    record: bool,
-    renew_record: bool,
-    scheduler: str | None,
-    journal: Path | None,
-    as_json: bool,
-) -> None:
+def verify(names: tuple[str, ...], renew_record: bool, as_json: bool, **given: Any) -> None:
     """Compare reference, tile program and executed kernel over generated cases.
 
     Exit code 0 only if every backend that was asked for ran at least one case of each operator
@@ -124,119 +109,140 @@ def verify(
     if renew_record:
         _renew(names, as_json)
         return
-    from attndsl.campaign import NotGenerated, records
-    from attndsl.campaign import verify as verify_operator
-    from attndsl.campaign.cluster import Cluster
-    from attndsl.diagnosis.smallest_miss import TRIES, smallest_miss
-    from attndsl.emulator import VendorHeaders
-    from attndsl.execute.coverage import Coverage
-    from attndsl.execute.second_face import SecondFace
-    from attndsl.execute.user_project import UserProject
+    from attndsl.campaign import NotGenerated
 
-    chosen = backends or (("emulator",) if coverage or project or cann else ("tile", "emulator"))
-    _check_numbers(cases, only)
-    stated = _stated(changes, only, record)
-    if record:
-        _check_for_record("--record", names)
-    if record and only:
-        raise click.UsageError("--record keeps what all cases have checked; leave out --case")
-    if record and device:
-        raise click.UsageError("--record keeps what was checked for the targets of the specs, not --device")
-    if (coverage or project or cann) and "emulator" not in chosen:
-        option = "--coverage" if coverage else "--project" if project else "--cann"
-        raise click.UsageError(f"{option} speaks of what the emulator runs; add --backend emulator")
-    if project:
-        _check_for_project(names, record)
-    if cann and (coverage or project or record):
-        raise click.UsageError(
-            "--cann compares generated kernels on two faces, without --coverage, --project, --record"
-        )
-    if (scheduler or journal) and (coverage or project or cann):
-        option = "--scheduler" if scheduler else "--journal"
-        raise click.UsageError(
-            f"{option} cannot be joined with --coverage, --project or --cann: they run here alone"
-        )
-    if "emulator" in chosen:
-        from attndsl.base.disk_cache import cache_dir
-        from attndsl.emulator.toolchain import require_compiler
-
-        require_compiler()
-        cache_dir()
-    headers = VendorHeaders.at(cann) if cann else None
-    results, gaps = [], []
+    asked = VerifyRequest(names=names, **given)
+    asked.check()
+    headers = _prepared(asked)
     status = StatusLine(wanted=not as_json)
-    for operator in operators(names, device):
-        seen = Coverage() if coverage else None
-        edited = UserProject.at(project, operator, seen) if project else None
-        face = SecondFace(headers) if headers else None
-        runs = edited or seen or face
+    found, gaps = [], []
+    for operator in operators(names, asked.device):
+        kernels = asked.kernels_of(operator, headers)
         made: dict[int, Case] = {}
         try:
-            result = verify_operator(
-                operator,
-                cases=cases,
-                seed=seed,
-                backends=chosen,
-                progress=status.progress(operator.name, "cases"),
-                only=only,
-                changes=stated,
-                made=made,
-                execute=runs.execute if runs else None,
-                kernels=edited.kernels() if edited else (),
-                jobs=Cluster(scheduler) if scheduler else None,
-                journal=journal,
-                options=_options(operator, project, cann, changes),
-            )
+            result = _verified(operator, asked, kernels, status, made)
         except NotGenerated as gap:
             if names:
                 raise
             gaps.append({"operator": operator.name, "reason": str(gap)})
             click.echo(f"not verified: {gap}", err=True)
         else:
-            immaterial = records.known_immaterial(operator, result.features_effective())
-            result = replace(result, immaterial=immaterial)
-            status.clear()
-            smallest: SmallestMiss | None = None
-            if result.misses and (shrink or precise):
-                row = result.misses[0]
-                smallest = smallest_miss(
-                    made[row.case],
-                    row,
-                    execute=runs.execute if runs else None,
-                    same_kernel=edited is not None,
-                    tries=0 if stated or not shrink else TRIES,
-                    precise=precise,
-                    progress=partial(_shrinking, status, row.case),
-                )
-                status.clear()
-            results.append((result, seen or face, smallest))
-            if not status.shown and len(result.rows) > 0:
-                tell(_in_one_line(result))
-            if record:
-                path = records.write(operator, result, made.values())
-                click.echo(f"recorded in {path}", err=True)
+            found.append(_told(operator, asked, kernels, status, made, result))
     if as_json:
         answer(
-            ok=not gaps and all(result.ok for result, _, _ in results),
-            verifications=[
-                {
-                    **result.to_json(),
-                    "smallest_miss": smallest and smallest.to_json(),
-                    **({"faces" if cann else "coverage": told.to_json()} if told else {}),
-                }
-                for result, told, smallest in results
-            ],
+            ok=not gaps and all(each.result.ok for each in found),
+            verifications=[each.to_json(asked) for each in found],
             not_verified=gaps,
         )
     else:
-        for result, told, smallest in results:
-            if result.ok and is_quiet():
-                continue
-            result.print(console())
-            for line in (*(told.lines() if told else ()), *(smallest.lines() if smallest else ())):
-                click.echo(line)
-    if gaps or not all(result.ok for result, _, _ in results):
+        for each in found:
+            each.print()
+    if gaps or not all(each.result.ok for each in found):
         raise click.exceptions.Exit(FAILED)
+
+
+@dataclass(frozen=True)
+class _Verified:
+    """How the cases of one operator ended."""
+
+    result: Verification
+    notes: Coverage | SecondFace | None
+    smallest: SmallestMiss | None
+
+    def to_json(self, asked: VerifyRequest) -> dict[str, Any]:
+        notes = {"faces" if asked.cann else "coverage": self.notes.to_json()} if self.notes else {}
+        smallest = self.smallest and self.smallest.to_json()
+        return {**self.result.to_json(), "smallest_miss": smallest, **notes}
+
+    def print(self) -> None:
+        if self.result.ok and is_quiet():
+            return
+        self.result.print(console())
+        for part in (self.notes, self.smallest):
+            for line in part.lines() if part else ():
+                click.echo(line)
+
+
+def _prepared(asked: VerifyRequest) -> VendorHeaders | None:
+    """The headers of ``--cann``; what every case would lack is told before the first."""
+    from attndsl.base.disk_cache import cache_dir
+    from attndsl.emulator import VendorHeaders
+    from attndsl.emulator.toolchain import require_compiler
+
+    if "emulator" in asked.chosen:
+        require_compiler()
+        cache_dir()
+    return VendorHeaders.at(asked.cann) if asked.cann else None
+
+
+def _verified(
+    operator: Operator,
+    asked: VerifyRequest,
+    kernels: ChosenKernels,
+    status: StatusLine,
+    made: dict[int, Case],
+) -> Verification:
+    """The cases of an operator, run; ``made`` receives them."""
+    from attndsl.campaign import verify as verify_operator
+    from attndsl.campaign.cluster import Cluster
+
+    return verify_operator(
+        operator,
+        cases=asked.cases,
+        seed=asked.seed,
+        backends=asked.chosen,
+        progress=status.progress(operator.name, "cases"),
+        only=asked.only,
+        changes=asked.stated,
+        made=made,
+        execute=kernels.execute,
+        kernels=kernels.wanted,
+        jobs=Cluster(asked.scheduler) if asked.scheduler else None,
+        journal=asked.journal,
+        options=asked.options_of(operator),
+    )
+
+
+def _told(
+    operator: Operator,
+    asked: VerifyRequest,
+    kernels: ChosenKernels,
+    status: StatusLine,
+    made: dict[int, Case],
+    result: Verification,
+) -> _Verified:
+    """A verification with its first miss made small; told in a line, and recorded where that is asked for."""
+    from attndsl.campaign import records
+
+    immaterial = records.known_immaterial(operator, result.features_effective())
+    result = replace(result, immaterial=immaterial)
+    status.clear()
+    smallest: SmallestMiss | None = None
+    if result.misses and (asked.shrink or asked.precise):
+        smallest = _smallest(asked, kernels, status, made, result.misses[0])
+        status.clear()
+    if not status.shown and len(result.rows) > 0:
+        tell(_in_one_line(result))
+    if asked.record:
+        path = records.write(operator, result, made.values())
+        click.echo(f"recorded in {path}", err=True)
+    return _Verified(result, kernels.notes, smallest)
+
+
+def _smallest(
+    asked: VerifyRequest, kernels: ChosenKernels, status: StatusLine, made: dict[int, Case], row: Row
+) -> SmallestMiss:
+    from attndsl.diagnosis.smallest_miss import TRIES, smallest_miss
+
+    return smallest_miss(
+        made[row.case],
+        row,
+        execute=kernels.execute,
+        same_kernel=asked.project is not None,
+        tries=0 if asked.stated or not asked.shrink else TRIES,
+        precise=asked.precise,
+        progress=partial(_shrinking, status, row.case),
+    )
 
 
 def _renew(names: tuple[str, ...], as_json: bool) -> None:
@@ -244,7 +250,7 @@ def _renew(names: tuple[str, ...], as_json: bool) -> None:
     from attndsl.campaign import records
 
     _refuse_others("renew_record", beside={"names", "as_json", "quiet", "verbose"})
-    _check_for_record("--renew-record", names)
+    check_for_record("--renew-record", names)
     stale = {}
     for operator in operators(names):
         stale[operator.name] = records.renew(operator.name)
@@ -271,39 +277,6 @@ def _refuse_others(option: str, beside: Collection[str]) -> None:
             )
 
 
-def _options(operator: Operator, project: Path | None, cann: Path | None, changes: tuple[str, ...]) -> str:
-    """What the command that runs a case again has besides its seed and number."""
-    words = [word for change in changes for word in ("--with", change)]
-    words += ["--project", str(project)] if project else []
-    words += ["--cann", str(cann)] if cann else []
-    return f"{operator.device_option} {shlex.join(words)}".strip()
-
-
-def _check_numbers(cases: int, only: tuple[int, ...]) -> None:
-    """Any case of the seed's stream can be run alone; where its length is given, one of these."""
-    given = click.get_current_context().get_parameter_source("cases") is ParameterSource.COMMANDLINE
-    for number in only:
-        if given and number >= cases:
-            raise click.UsageError(
-                f"--case {number} is beyond --cases {cases}; cases are numbered from 0 to {cases - 1}"
-            )
-
-
-def _stated(changes: tuple[str, ...], only: tuple[int, ...], record: bool) -> dict[str, str]:
-    """The values that ``--with`` states, by variable."""
-    if changes and (len(only) != 1 or record):
-        raise click.UsageError("--with changes one case, which --case names; it makes no record")
-    found: dict[str, str] = {}
-    for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals or not name:
-            raise click.UsageError(f"--with {change}: write NAME=VALUE, a variable of the case and its value")
-        if name in found:
-            raise click.UsageError(f"--with states '{name}' twice, {found[name]} and {value}")
-        found[name] = value
-    return found
-
-
 def _shrinking(status: StatusLine, case: int, tried: int) -> None:
     """How far the search for a smaller case is."""
     status.show(f"making case {case} smaller: {tried} tried")
@@ -313,21 +286,3 @@ def _in_one_line(result: Verification) -> str:
     """How a verification ended, for who reads a log."""
     how = "no miss" if result.ok else f"{len(result.misses)} missed"
     return f"{result.operator}: {len(result.rows)} cases, {how}, {result.seconds:.1f} s"
-
-
-def _check_for_record(option: str, names: tuple[str, ...]) -> None:
-    """Records are of shipped operators: one of a user's file would get into the package, and nothing reads
-    it there."""
-    for name in names:
-        if Path(name).is_file():
-            raise click.UsageError(
-                f"{option} is for the records of shipped operators, and {name} is none; "
-                "--json tells what its cases have checked, --journal FILE keeps them"
-            )
-
-
-def _check_for_project(names: tuple[str, ...], record: bool) -> None:
-    if len(names) != 1:
-        raise click.UsageError("--project DIR is the project of one operator; name it")
-    if record:
-        raise click.UsageError("--record keeps what was found of generated kernels, not those of --project")

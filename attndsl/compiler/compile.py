@@ -20,7 +20,7 @@ from attndsl.lowering.errors import (
 )
 from attndsl.lowering.lower import first_draft, lower
 from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
-from attndsl.lowering.match.required_options import RequiredOption, required_options
+from attndsl.lowering.match.required_options import least_options, required_options
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
@@ -31,11 +31,12 @@ from attndsl.lowering.match.schedule_options import (
     OF_LONG_PROMPTS,
     OF_SELECTIONS,
     TILE_STEP,
+    RequiredOption,
     Schedule,
     describe,
     reasons,
 )
-from attndsl.lowering.match.shrink_schedule import smaller, with_fewer_events
+from attndsl.lowering.match.shrink_schedule import Room, smaller, with_fewer_events
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of
@@ -43,7 +44,7 @@ from attndsl.passes.plan_memory import check_room
 from attndsl.passes.twin_programs import Finish, Finished, TwinPasses, all_passes
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.operator.operator import Operator
-from attndsl.target import Architecture, Device
+from attndsl.target import Device
 from attndsl.tile.program import Program
 
 
@@ -142,6 +143,8 @@ def _compile(
     check_chosen(options, operator, computation, required)
     stated = {**options, **_stated(operator, required)}
     begun = schedule = resolved(operator, computation, signature, specialization, stated)
+    least = {each.name: each.value for each in least_options(computation)}
+    room = Room(architecture=operator.device.architecture, stated=frozenset(stated), least=least)
     found: Finished | None = None
     if like is not None and (like.begun, like.required, like.chosen) == (begun, required, chosen):
         found = _as_twin(like, computation, signature, finish)
@@ -153,7 +156,7 @@ def _compile(
         except NamesTaken as clash:
             found, signature = None, _with_other_names(signature, clash)
         except (DoesNotFit, TooManyEvents) as reason:
-            smaller_one = _smaller(reason, schedule, stated, operator.device.architecture)
+            smaller_one = _smaller(reason, schedule, room)
             if smaller_one is None:
                 raise
             schedule = smaller_one
@@ -244,11 +247,12 @@ def check_chosen(
     for name, value in options.items():
         if name in fixed and fixed[name][0] != value:
             known, why = fixed[name]
-            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known, UNKNOWN_LINE)
-    rows = options.get("max_rows", BAND_ROWS)
-    if computation.selection is not None and isinstance(rows, int) and rows < BAND_ROWS:
-        rule = f"at least {BAND_ROWS}, as all heads of a selection are rows of one vector core"
-        raise IllegalScheduleValue("max_rows", rows, rule, BAND_ROWS, UNKNOWN_LINE)
+            raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known)
+    for least in least_options(computation):
+        value = options.get(least.name, least.value)
+        if isinstance(value, int) and value < least.value:
+            rule = f"at least {least.value}, as {least.why}"
+            raise IllegalScheduleValue(least.name, value, rule, least.value)
 
 
 def resolved(
@@ -295,16 +299,11 @@ def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:
     return MANY_ROWS if positions and one_part and dtype != "int8" else BAND_ROWS
 
 
-def _smaller(
-    reason: DoesNotFit | TooManyEvents,
-    schedule: Schedule,
-    stated: Mapping[str, object],
-    architecture: Architecture,
-) -> Schedule | None:
+def _smaller(reason: DoesNotFit | TooManyEvents, schedule: Schedule, room: Room) -> Schedule | None:
     """The next schedule to try; with single slots there are fewer events."""
     if isinstance(reason, DoesNotFit):
-        return smaller(schedule, stated, architecture, reason.space)
-    return with_fewer_events(schedule, stated, architecture)
+        return smaller(schedule, room, reason.space)
+    return with_fewer_events(schedule, room)
 
 
 def _stated(operator: Contract, required: tuple[RequiredOption, ...]) -> dict[str, object]:

@@ -6,9 +6,10 @@ import dataclasses
 import json
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from attndsl.base.disk_cache import make_entry
 from attndsl.base.provenance import note
@@ -78,6 +79,7 @@ def build_all(
     extra_sources: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
+    packaged: bool = False,
 ) -> dict[str, Kernel]:
     """As `build`, for several kernels of one source file compiled together."""
     for entry in entries:
@@ -90,12 +92,14 @@ def build_all(
     near = _headers_near(path, include_dirs)
     key = digest(
         made.key, preparation(), text, str(path), *entries, *defines, *map(str, include_dirs),
-        headers.key if headers else "", *(headers.flags if headers else ()),
+        headers.key if headers else "", *(headers.flags if headers else ()), str(packaged),
         *(part for file in [*extras, *near] for part in (str(file), file.read_bytes())),
     )  # fmt: skip
 
     def compile_into(folder: Path) -> None:
-        _compile(compiler, made, text, path, entries, extras, folder, include_dirs, defines, headers)
+        _compile(
+            compiler, made, text, path, entries, extras, folder, include_dirs, defines, headers, packaged
+        )
 
     target = make_entry(f"kernel-{key}", compile_into)
     source_dir = str(path.parent) if path else ""
@@ -129,6 +133,7 @@ def _compile(
     include_dirs: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
+    packaged: bool = False,
 ) -> None:
     flags = [*(headers.flags if headers else made.include_flags)]
     flags += [part for include in include_dirs for part in ("-I", str(Path(include).resolve()))]
@@ -142,6 +147,7 @@ def _compile(
         f'#include "{"kernel_operator.h" if headers else PRELUDE}"',
         f'#include "{include}"',
         *(f"ATTNEMU_ENTRY({entry})" for entry in entries),
+        *(f"ATTNEMU_CLEARS_WORKSPACE({entry})" for entry in entries if packaged),
     ]
     (folder / "main.cpp").write_text("\n".join(lines) + "\n")
     what = path.name if path else "the kernel"
@@ -182,10 +188,12 @@ def build(
     extra_sources: Sequence[str | Path] = (),
     defines: Sequence[str] = (),
     headers: VendorHeaders | None = None,
+    packaged: bool = False,
 ) -> Kernel:
     """Compile a kernel: `source` is a file, or the text itself when it holds a newline.
 
-    `headers`: AscendC's own, in place of ours.
+    `headers`: AscendC's own, in place of ours. `packaged`: a kernel of both kinds of core, as an operator
+    package builds it: in text that calls ``matmul::clearWorkspace`` ahead of it.
 
     Compiled things are cached by the bytes of every source and header, the compiler and the flags.
     Raises `CompilerMissing`, `CompileFailed`, `LaunchError` (no such file).
@@ -197,6 +205,7 @@ def build(
         extra_sources=extra_sources,
         defines=defines,
         headers=headers,
+        packaged=packaged,
     )
     return kernels[entry]
 
@@ -206,6 +215,21 @@ def build_in(folder: Path, source: Path, *, entry: str) -> Kernel:
     compiler = require_compiler()
     _compile(compiler, runtime(compiler), source.read_text(), source, [entry], (), folder)
     return Kernel(entry, folder / "kernel", str(source.parent))
+
+
+def _check_launch(blocks: int, kind: str | None) -> None:
+    if blocks < 1:
+        raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
+    if kind is not None and kind not in KINDS:
+        raise LaunchError(f"kind {kind!r} is none of {', '.join(KINDS)}")
+
+
+def _write_request(path: Path, asked: Mapping[str, object], memory: GlobalMemory, knobs: Knobs) -> None:
+    """What the kernel's process reads: a line for each thing that is asked, the arrays, and the knobs."""
+    lines = [f"{name} {value}" for name, value in asked.items() if value is not None]
+    lines += memory.request()
+    lines += [f"knob {each.name} {int(getattr(knobs, each.name))}" for each in dataclasses.fields(Knobs)]
+    path.write_text("\n".join(lines) + "\n")
 
 
 @dataclass(frozen=True)
@@ -246,44 +270,42 @@ class Kernel:
         host asks for all blocks to start together; None leaves it open, and nothing is checked of it.
         Raises `KernelCrashed`, `KernelTimeout`, `LaunchError`.
         """
-        device = device or device_named(DEFAULT_DEVICE)
-        if blocks < 1:
-            raise LaunchError(f"blocks is {blocks}; at least 1 is needed")
-        if kind is not None and kind not in KINDS:
-            raise LaunchError(f"kind {kind!r} is none of {', '.join(KINDS)}")
-        knobs = knobs or Knobs()
+        _check_launch(blocks, kind)
+        device, knobs = device or device_named(DEFAULT_DEVICE), knobs or Knobs()
         place = folder_for(args, timing=knobs.timing)
         with tempfile.TemporaryDirectory(prefix="attndsl-", dir=place) as name:
             folder = Path(name)
             memory = GlobalMemory(folder / "data", args, knobs.poison, timing=knobs.timing)
             limit = _MEMORY_LIMIT + memory.bytes
-            request = [f"blocks {blocks}", f"entry {self.entry}", f"report {folder / 'report.json'}"]
-            request += [
-                f"kind {KINDS.index(kind) if kind else -1}",
-                f"key {tiling_key}",
-                f"limit {limit}",
-            ]
-            if batch_mode is not None:
-                request += [f"batch_mode {int(batch_mode)}"]
-            own = cost_lines(device.costs, device.rates)
-            (folder / "costs").write_text(own if costs is None else costs)
-            request += [f"costs {folder / 'costs'}"]
-            request += [f"trace {folder / 'trace'}"] if trace is not None else []
-            request += [f"trace_block {trace_block}"] if trace_block is not None else []
-            request += [f"source_dir {self.source_dir}/"] if self.source_dir else []
-            request += memory.request()
-            for field in dataclasses.fields(Knobs):
-                request.append(f"knob {field.name} {int(getattr(knobs, field.name))}")
-            (folder / "request").write_text("\n".join(request) + "\n")
+            (folder / "costs").write_text(cost_lines(device.costs, device.rates) if costs is None else costs)
+            asked = {
+                "blocks": blocks,
+                "entry": self.entry,
+                "report": folder / "report.json",
+                "kind": KINDS.index(kind) if kind else -1,
+                "key": tiling_key,
+                "limit": limit,
+                "batch_mode": None if batch_mode is None else int(batch_mode),
+                "costs": folder / "costs",
+                "trace": None if trace is None else folder / "trace",
+                "trace_block": trace_block,
+                "source_dir": f"{self.source_dir}/" if self.source_dir else None,
+            }
+            _write_request(folder / "request", asked, memory, knobs)
             self._execute(folder, timeout, limit)
-            note("emulator")
-            data = json.loads((folder / "report.json").read_text())
-            tell_lines(data["findings"], self.executable.parent, self.headers, self.source_dir)
+            data = self._told(folder / "report.json")
             if not knobs.timing:
                 memory.copy_back(data["arrays"])
             if trace is not None:
                 write_trace(folder / "trace", Path(trace), device.clock)
         return report_of(data, device)
+
+    def _told(self, report: Path) -> dict[str, Any]:
+        """What the kernel's process reports, findings with the lines of the caller's files."""
+        note("emulator")
+        data: dict[str, Any] = json.loads(report.read_text())
+        tell_lines(data["findings"], self.executable.parent, self.headers, self.source_dir)
+        return data
 
     def _execute(self, folder: Path, timeout: float, limit: int) -> None:
         ended = run_process(

@@ -141,11 +141,13 @@ class Program:
         memory: int = 16 << 30,
         capture: bool = True,
         trace: Path | None = None,
+        copies: Path | None = None,
         device: Device | None = None,
     ) -> ProgramReport:
         """Run it in the current folder; `memory` is the most bytes of its address space.
 
         Without `capture` its output goes where ours goes. `trace`: a file for the predicted timeline.
+        `copies`: a folder, which exists, for what it copies from the device: 000.bin, 001.bin, ...
         `device`: the one whose time is predicted, the default one if none is given.
         """
         device = device or device_named(DEFAULT_DEVICE)
@@ -160,6 +162,7 @@ class Program:
                 "ATTNEMU_MEMORY": str(memory),
                 "ATTNEMU_COSTS": str(folder / "costs"),
                 "ATTNEMU_TRACE": str(folder / "trace") if trace else "",
+                "ATTNEMU_COPIES": str(copies.resolve()) if copies else "",
             }
             ended = run_process(
                 [str(self.executable), *args], timeout=timeout, environment=environment, capture=capture
@@ -233,28 +236,30 @@ def build_program(
             units += launched
             units += _called_units(units, folders, defines)
         texts = [part for unit in units for file, text in unit.texts.items() for part in (str(file), text)]
-        theirs = (headers.key, *headers.flags) if headers else ()
-        key = digest(made.key, preparation(), *texts, *defines, *map(str, folders), *theirs)
+        face = (headers.key, *headers.flags) if headers else ()
+        texts += [macro for unit in units for macro in (str(unit.path), *sorted(unit.given))]
+        key = digest(made.key, preparation(), *texts, *defines, *map(str, folders), *face)
 
         def compile_into(work: Path) -> None:
             for header in launchers.iterdir():
                 shutil.copy(header, work)
             shared = [*program_flags(compiler), "-I", str(work)]
             given = [part for folder in folders for part in ("-I", str(folder))]
-            given += [f"-D{define}" for define in defines]
             jobs: list[Job] = []
             for number, unit in enumerate(units):
                 source, near = write_unit(unit, work, number, entries)
                 quoted = [part for folder in near for part in ("-iquote", str(folder))]
-                jobs.append(([*given, *quoted, source.name], unit.path.name))
+                macros = [f"-D{macro}" for macro in (sorted(unit.given) if unit.has_kernels() else defines)]
+                jobs.append(([*given, *macros, *quoted, source.name], unit.path.name))
             own: list[Job] = [([*shared, *made.include_flags, *rest], name) for rest, name in jobs]
-            halves, for_halves = _halves(units, defines, headers), own
+            halves, theirs = _halves(units, defines, headers), None
             if headers is not None:
-                for_halves = [([*shared, *headers.flags, *rest], name) for rest, name in jobs]
+                theirs = [([*shared, *headers.flags, *rest], name) for rest, name in jobs]
             split = len(halves) == 2 or headers is not None
             for half in halves if split else ():
-                compile_half(compiler, half, for_halves, files[0].name, work)
-            _compile_host(compiler, halves, split, own, [*made.host_objects, *link_flags(compiler)], work)
+                compile_half(compiler, half, theirs or own, files[0].name, work)
+            libraries: list[str | Path] = [*made.host_objects, *link_flags(compiler)]
+            _compile_host(compiler, halves, split, own, theirs, libraries, work)
 
         target = make_entry(f"program-{key}", compile_into)
     return Program(files[0], target / "program", headers)
@@ -268,7 +273,8 @@ def _compile_host(
     compiler: Compiler,
     halves: Sequence[Half],
     split: bool,
-    jobs: Sequence[tuple[Sequence[str | Path], str]],
+    jobs: Sequence[Job],
+    theirs: Sequence[Job] | None,
     libraries: Sequence[str | Path],
     work: Path,
 ) -> None:
@@ -276,7 +282,8 @@ def _compile_host(
 
     It knows neither macro, unless all of the program's kernels are of one half (``split``: each half has a
     library of its own). Kernels that make no sense or
-    name what is nowhere without one are then read as a half's: no core runs this reading.
+    name what is nowhere without one are then read as a half's: no core runs this reading. ``theirs``: the
+    jobs with a CANN's own headers, for sources of kernels that ours do not serve.
     """
     tried: list[Sequence[str]] = [half.defines for half in halves] or [()]
     if split:
@@ -285,8 +292,15 @@ def _compile_host(
     for chosen in tried:
         parts: list[str | Path] = [f"unit{number}.o" for number in range(len(jobs))]
         try:
-            for part, (arguments, name) in zip(parts, jobs, strict=True):
-                run_compiler(compiler, [*arguments, *chosen, "-c", "-o", part], name, cwd=work)
+            for number, (arguments, name) in enumerate(jobs):
+                command = [*chosen, "-c", "-o", parts[number]]
+                try:
+                    run_compiler(compiler, [*arguments, *command], name, cwd=work)
+                except CompileFailed:
+                    if theirs is None:
+                        raise
+                    as_half = halves[0].defines if chosen == HOST_DEFINES else ()
+                    run_compiler(compiler, [*theirs[number][0], *as_half, *command], name, cwd=work)
             return run_compiler(compiler, [*parts, *libraries, "-o", "program"], jobs[0][1], cwd=work)
         except CompileFailed as failure:
             failures.append(failure)

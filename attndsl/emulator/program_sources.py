@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from attndsl.emulator.build_definitions import definitions_beside, workspace_place
 from attndsl.emulator.conditionals import active_text, defined_names
+from attndsl.emulator.device_syntax import has_device_syntax, rewrite_device_syntax
 from attndsl.emulator.errors import LaunchError
 from attndsl.emulator.launch_syntax import (
     guessed_kind,
@@ -69,7 +71,7 @@ def read_unit(path: Path, include_dirs: Sequence[Path], defines: Iterable[str] =
     `defines`: macros given from outside, ``NAME`` or ``NAME=VALUE``; includes that they rule out are not
     followed.
     """
-    unit = Unit(path, given=set(defines))
+    unit = Unit(path, given={*defines, *definitions_beside(path)})
     waiting = [path]
     while waiting:
         file = waiting.pop()
@@ -151,13 +153,25 @@ def find_function_file(name: str, near: Path, include_dirs: Iterable[Path]) -> P
 
 
 def _copies_needed(unit: Unit) -> list[Path]:
-    """Files that launch a kernel, and those that include one of them."""
-    needed = {unit.path} | {file for file, text in unit.texts.items() if has_launch(text)}
+    """Files with syntax of the device compiler's, and those that include one of them."""
+    needed = {unit.path}
+    needed |= {file for file, text in unit.texts.items() if has_launch(text) or has_device_syntax(text)}
     while True:
         more = {file for (file, _), target in unit.resolved.items() if target in needed} - needed
         if not more:
             return sorted(needed)
         needed |= more
+
+
+def _entry_lines(unit: Unit, name: str, texts: Iterable[str]) -> Iterator[str]:
+    """The entry of a kernel that is launched by name, with what the build rules would wrap it in."""
+    place = workspace_place(unit.given)
+    if not place:
+        yield f"ATTNEMU_ENTRY({name})"
+        return
+    yield f"ATTNEMU_ENTRY_WITH_WORKSPACE({name}, {place})"
+    if any("KERNEL_TYPE_MIX_AIC_1_" in mask(text) for text in texts):
+        yield f"ATTNEMU_CLEARS_WORKSPACE({name})"
 
 
 def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) -> tuple[Path, list[Path]]:
@@ -177,7 +191,7 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
                 done = end
         parts.append(text[done:])
         try:
-            body = rewrite_launches("".join(parts))
+            body = rewrite_launches(rewrite_device_syntax("".join(parts)))
         except LaunchError as error:
             raise LaunchError(f"{file.name}: {error}") from None
         copy.write_text(f'#line 1 "{file}"\n{body}\n')
@@ -193,7 +207,7 @@ def write_unit(unit: Unit, folder: Path, number: int, entries: Sequence[str]) ->
         f'"{name}", {guess if kernel.kind is None else kernel.kind}, {int(kernel.kind is None)});'
         for name, kernel in known.items()
     ]
-    lines += [f"ATTNEMU_ENTRY({name})" for name in entries if name in defined]
+    lines += [line for name in entries if name in defined for line in _entry_lines(unit, name, texts)]
     main = folder / f"unit{number}.cpp"
     main.write_text("\n".join(lines) + "\n")
     return main, sorted({file.parent for file in copies})

@@ -25,6 +25,8 @@ _INSTALLED = (
     "*-linux/ascendc/include/basic_api",
 )
 """Where CANN 8 keeps the headers of the basic API, below its root."""
+LINKED = INTRINSICS / "linked"
+"""Headers that an installation links to others of its own; copies of one lack them."""
 _SPLIT = ("", "asc", "*-linux/asc")
 """Where CANN 9 keeps ``include`` and ``impl``, and where a checkout of asc-devkit has them."""
 
@@ -78,7 +80,7 @@ class VendorHeaders:
         """What the compiler is told, beside which half it reads."""
         macros = (*_ARCHITECTURE, *(("ATTNEMU_BASIC_API", "__NPU_ARCH__=2201") if self.basic_only else ()))
         found = ["-g1", *(f"-D{macro}" for macro in macros)]  # lines, which findings are told at
-        for folder in (INTRINSICS, *self.folders):
+        for folder in (INTRINSICS, *self.folders, LINKED):
             found += ["-I", str(folder)]
         # behind all of theirs: our own headers have the same names
         return [*found, "-idirafter", str(INCLUDE)]

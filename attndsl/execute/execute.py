@@ -87,6 +87,8 @@ def execute(
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
     kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel, headers)
     plan = plan_of(launch, folder)
+    if not plan.is_planned:
+        raise PlanDiffers(f"{names.op}_plan.h: it has no launch for the call")
     if differing := plan.differing(launch):
         raise PlanDiffers(f"{names.op}_plan.h: {'; '.join(differing[:3])}")
     arguments = arguments_of(launch, plan.tiling)
@@ -105,7 +107,7 @@ def execute(
 
 @lru_cache(maxsize=256)
 def _kernel(source: Path, entry: str, headers: emulator.VendorHeaders | None) -> emulator.Kernel:
-    return emulator.build(source, entry=entry, headers=headers)
+    return emulator.build(source, entry=entry, headers=headers, packaged=True)
 
 
 def arguments_of(
@@ -181,12 +183,14 @@ class Plan:
     """What the host decides of a launch.
 
     Attributes:
+        is_planned: whether it has a kernel that takes the call.
         key: of the kernel.
         schedule_mode: how blocks are launched.
         tiling: the tiling data as bytes.
         fields: name and C++ type of each field of the tiling data, in order.
     """
 
+    is_planned: bool
     key: int
     schedule_mode: int
     tiling: Array
@@ -221,9 +225,10 @@ def plan_of(launch: Launch, folder: Path) -> Plan:
     tiling = _struct(fields)()
     key, mode = ctypes.c_uint64(), ctypes.c_uint32()
     library = _host_library(folder, host)
-    library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
+    library.attndsl_plan.restype = ctypes.c_bool
+    is_planned = library.attndsl_plan(*map(ctypes.byref, (problem, tiling, key, mode)))
     data = np.frombuffer(bytes(tiling), np.uint8).copy()
-    return Plan(key=key.value, schedule_mode=mode.value, tiling=data, fields=fields)
+    return Plan(is_planned=is_planned, key=key.value, schedule_mode=mode.value, tiling=data, fields=fields)
 
 
 @lru_cache(maxsize=64)
@@ -244,12 +249,13 @@ def _load(library: Path) -> ctypes.CDLL:
 
 _CALL = """#include "op_host/{names.op}_plan.h"
 using namespace {names.host};
-extern "C" void attndsl_plan(const Problem *problem, {names.tiling} *tiling, uint64_t *key, uint32_t *mode)
+extern "C" bool attndsl_plan(const Problem *problem, {names.tiling} *tiling, uint64_t *key, uint32_t *mode)
 {{
     const Plan plan = PlanLaunch(*problem);
     *tiling = plan.tiling;
     *key = plan.key;
     *mode = plan.scheduleMode;
+    return plan.status == PlanStatus::kPlanned;
 }}
 """
 

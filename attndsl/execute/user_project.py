@@ -75,6 +75,10 @@ class NoKernel(UserError, LookupError):
     """A call that no kernel of the project takes."""
 
 
+class TooManyRows(UserError):
+    """A task with more query rows than its kernel takes, as after an edit of a schedule header."""
+
+
 class UnknownMember(UserError):
     """A project's plan asks for what nothing is known of."""
 
@@ -119,11 +123,12 @@ class UserProject:
 
         Raises:
             NoKernel: the project's plan picks none for the call.
+            TooManyRows: a task would have more rows than the kernel takes.
             EmulatorError: a file does not compile, or the kernel crashes or does not end.
         """
         plan = self.plan(launch)
         folder = self.folder if self.coverage is None else self.coverage.marked(self.folder)
-        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel)
+        kernel = emulator.build(folder / _entry(self._names), entry=self._names.kernel, packaged=True)
         report = plan.run(kernel, launch, knobs=knobs)
         if self.coverage is not None:
             self.coverage.note(self.folder, report)
@@ -134,16 +139,23 @@ class UserProject:
 
         Raises:
             NoKernel: the plan picks none for the call.
+            TooManyRows: a task would have more rows than the kernel takes.
             UnknownMember: the tiling data are larger than any are.
             CompileFailed: the plan does not compile.
         """
         told, tiling = self._told(member_values(launch))
-        if told.key == 0:
+        if told.rows > 0:
+            raise TooManyRows(
+                f"{self._plan_file} plans a task of {told.rows} query rows, more than kMaxRows of the "
+                "kernel's schedule header; use the header as it was generated"
+            )
+        if not told.planned:
             raise NoKernel(
                 f"{self._plan_file} picks no kernel for this call, which is one for "
                 f"{name_of(self.operator, launch.compiled.specialization)}"
             )
         return ProjectPlan(
+            is_planned=True,
             key=told.key,
             blocks=told.blocks,
             workspace=told.workspace,
@@ -281,16 +293,20 @@ _MOST_TILING = 1 << 16
 _CALL = """#include "{plan}"
 #include <cstring>
 using namespace {names.host};
-struct Told {{ uint64_t key; int64_t blocks, workspace, mode, bytes; }};
+struct Told {{ uint64_t key; int64_t planned, rows, blocks, workspace, mode, bytes; }};
 extern "C" void attndsl_plan(const double *numbers, const int64_t *whole, Told *told, void *into,
     int64_t room)
 {{
     Problem problem;
 {sets}
     const Plan plan = PlanLaunch(problem);
-    *told = {{plan.key, static_cast<int64_t>(plan.tiling.blocks),
-        static_cast<int64_t>(plan.tiling.workspaceBytes), static_cast<int64_t>(plan.scheduleMode),
-        static_cast<int64_t>(sizeof(plan.tiling))}};
+    told->key = plan.key;
+    told->planned = plan.status == PlanStatus::kPlanned;
+    told->rows = plan.taskRows;
+    told->blocks = plan.tiling.blocks;
+    told->workspace = plan.tiling.workspaceBytes;
+    told->mode = plan.scheduleMode;
+    told->bytes = sizeof(plan.tiling);
     if (told->bytes <= room) std::memcpy(into, &plan.tiling, sizeof(plan.tiling));
     static_cast<void>(numbers);
 }}
@@ -302,12 +318,16 @@ class _Told(ctypes.Structure):
 
     _fields_ = [
         ("key", ctypes.c_uint64),
+        ("planned", ctypes.c_int64),
+        ("rows", ctypes.c_int64),
         ("blocks", ctypes.c_int64),
         ("workspace", ctypes.c_int64),
         ("mode", ctypes.c_int64),
         ("bytes", ctypes.c_int64),
     ]
     key: int
+    planned: int
+    rows: int
     blocks: int
     workspace: int
     mode: int

@@ -32,6 +32,7 @@ class ScalarOperator:
         interval: bounds of its value, from the bounds of both operands.
         sympy: its expression in sympy, which is the first argument, so that nothing imports it early.
         opposite: of a comparison, the one that holds where this does not.
+        mirrored: of a comparison, the one that says the same of its operands exchanged.
     """
 
     text: str
@@ -41,6 +42,7 @@ class ScalarOperator:
     interval: IntervalRule
     sympy: Callable[[Any, Any, Any], Any]
     opposite: str = ""
+    mirrored: str = ""
 
     @property
     def is_call(self) -> bool:
@@ -67,19 +69,65 @@ _LOGIC = (
     ),
 )
 _COMPARISONS = (
-    ScalarOperator("==", 3, lambda a, b: a == b, np.equal, ranges.equal, lambda sp, a, b: sp.Eq(a, b), "!="),
     ScalarOperator(
-        "!=", 3, lambda a, b: a != b, np.not_equal, ranges.unequal, lambda sp, a, b: sp.Ne(a, b), "=="
+        "==",
+        3,
+        lambda a, b: a == b,
+        np.equal,
+        ranges.equal,
+        lambda sp, a, b: sp.Eq(a, b),
+        opposite="!=",
+        mirrored="==",
     ),
-    ScalarOperator("<", 4, lambda a, b: a < b, np.less, ranges.less, lambda sp, a, b: sp.Lt(a, b), ">="),
     ScalarOperator(
-        "<=", 4, lambda a, b: a <= b, np.less_equal, ranges.at_most, lambda sp, a, b: sp.Le(a, b), ">"
+        "!=",
+        3,
+        lambda a, b: a != b,
+        np.not_equal,
+        ranges.unequal,
+        lambda sp, a, b: sp.Ne(a, b),
+        opposite="==",
+        mirrored="!=",
     ),
     ScalarOperator(
-        ">", 4, lambda a, b: a > b, np.greater, ranges.greater, lambda sp, a, b: sp.Gt(a, b), "<="
+        "<",
+        4,
+        lambda a, b: a < b,
+        np.less,
+        ranges.less,
+        lambda sp, a, b: sp.Lt(a, b),
+        opposite=">=",
+        mirrored=">",
     ),
     ScalarOperator(
-        ">=", 4, lambda a, b: a >= b, np.greater_equal, ranges.at_least, lambda sp, a, b: sp.Ge(a, b), "<"
+        "<=",
+        4,
+        lambda a, b: a <= b,
+        np.less_equal,
+        ranges.at_most,
+        lambda sp, a, b: sp.Le(a, b),
+        opposite=">",
+        mirrored=">=",
+    ),
+    ScalarOperator(
+        ">",
+        4,
+        lambda a, b: a > b,
+        np.greater,
+        ranges.greater,
+        lambda sp, a, b: sp.Gt(a, b),
+        opposite="<=",
+        mirrored="<",
+    ),
+    ScalarOperator(
+        ">=",
+        4,
+        lambda a, b: a >= b,
+        np.greater_equal,
+        ranges.at_least,
+        lambda sp, a, b: sp.Ge(a, b),
+        opposite="<",
+        mirrored="<=",
     ),
 )
 _ARITHMETIC = (
@@ -126,3 +174,5 @@ OPERATORS: dict[str, ScalarOperator] = {each.text: each for each in (*_LOGIC, *_
 """All operators by their text."""
 CALLS = tuple(name for name, each in OPERATORS.items() if each.is_call)
 """The operators that are written as calls."""
+ORDERINGS = ("<", "<=", ">", ">=")
+"""The comparisons that tell of two numbers which is larger."""

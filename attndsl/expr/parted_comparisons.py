@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from attndsl.expr.expression import Expr
 from attndsl.expr.nodes import Binary, Compare, Const, Logic, compare
+from attndsl.expr.operators import OPERATORS, ORDERINGS
 
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MOST = 4
 
 
@@ -22,11 +22,11 @@ def parted(condition: Expr, symbol: str) -> Expr:
         return condition
 
     def change(part: Expr) -> Expr | None:
-        if not isinstance(part, Compare) or part.op not in _TURNED:
+        if not isinstance(part, Compare) or part.op not in ORDERINGS:
             return None
         found = _parted(part.left, part.op, part.right, symbol)
         if found is None:
-            found = _parted(part.right, _TURNED[part.op], part.left, symbol)
+            found = _parted(part.right, OPERATORS[part.op].mirrored, part.left, symbol)
         return None if found is None else parted(found, symbol)
 
     return condition.mapped(change)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from attndsl.expr.conditions import joined_parts
 from attndsl.expr.expression import Expr
 from attndsl.expr.interval_rules import ANYTHING, Range
 from attndsl.expr.intervals import is_integral
@@ -23,7 +24,6 @@ from attndsl.expr.reductions import Fold
 
 _LINEAR = ("+", "-", "*")
 _DIVISIONS = ("/", "//", "%", "ceil_div", "round_up", "floor_div", "floor_mod")
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _DEPTH = 5
 """How often factors are rewritten in search of a bound."""
 _Monomial = dict[Expr, int]
@@ -93,7 +93,7 @@ class Facts:
     def _with(self, part: Compare) -> Facts:
         left, right = part.left, part.right
         if isinstance(left, Const):
-            left, right, op = right, left, _MIRRORED[part.op]
+            left, right, op = right, left, OPERATORS[part.op].mirrored
         else:
             op = part.op
         known = self
@@ -120,13 +120,9 @@ class Facts:
 
 def _parts(condition: Expr, holds: bool) -> Iterator[Compare]:
     """The comparisons that all hold where ``condition`` comes out as ``holds``."""
-    if isinstance(condition, Logic) and (condition.op == "and") == holds:
-        for part in condition.children():
-            yield from _parts(part, holds)
-    elif isinstance(condition, Compare) and holds:
-        yield condition
-    elif isinstance(condition, Compare):
-        yield compare(OPERATORS[condition.op].opposite, condition.left, condition.right)
+    for part in joined_parts(condition, "and" if holds else "or"):
+        if isinstance(part, Compare):
+            yield part if holds else compare(OPERATORS[part.op].opposite, part.left, part.right)
 
 
 class Prover:

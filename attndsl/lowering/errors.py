@@ -20,10 +20,13 @@ class UnknownScheduleChoice(ScheduleError):
 class IllegalScheduleValue(ScheduleError):
     """A schedule choice has a value outside its range, or one that the computation does not allow.
 
-    ``where``: who states it, the author's line or an entry of a file.
+    ``where``: who states it, the author's line or an entry of a file; the lowering does not know, and whoever
+    asked it says so (:meth:`at`).
     """
 
-    def __init__(self, name: str, value: object, rule: str, nearest: object, where: SourceLine | str) -> None:
+    def __init__(
+        self, name: str, value: object, rule: str, nearest: object, where: SourceLine | str = UNKNOWN_LINE
+    ) -> None:
         self.name, self._told = name, (value, rule, nearest)
         super().__init__(f"{where}: {name}={value!r} must be {rule}; the nearest legal value is {nearest!r}")
 

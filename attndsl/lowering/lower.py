@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attndsl.expr import Expr
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous
@@ -33,7 +35,7 @@ from attndsl.lowering.work_partition import (
 )
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.instructions.units import BLOCK_LANES
+from attndsl.tile.instructions.units import BLOCK_LANES, VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, Constant, Program, Requirement
 from attndsl.tile.statements import For, Let, Note, Statement, seq
 
@@ -77,7 +79,6 @@ def first_draft(
     body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
     placed = place_workspace(inventory, device.architecture)
     options = {each.option: each.named for each in inventory.constants if each.option}
-    of_int8 = _OF_INT8 if signature.dtype == "int8" else ()
     limits = [Requirement(*limit) for limit in limits_of(options, device)]
     return Program(
         name=signature.name,
@@ -87,23 +88,30 @@ def first_draft(
         parameters=signature.parameters,
         workspace=inventory.workspace,
         tiling=(*inventory.fields, *placed),
-        constants=(*_UNITS, *of_int8, *inventory.constants, *_EXTREMES),
+        constants=(
+            *_of_device(signature.dtype),
+            *inventory.constants,
+            *_EXTREMES,
+        ),
         requirements=(*limits, *inventory.requirements),
         body=body,
     )
 
 
-_UNITS = (
-    Constant(REPEAT_LANES, "fp32 lanes of one vector repeat"),
-    Constant(BLOCK_LANES, "fp32 lanes of a 32-byte block"),
-    Constant(FRACTAL_SIZE, "rows and columns of a cube fractal"),
-)
+def _of_device(dtype: str) -> Iterator[Constant]:
+    """The constants of the device that kernels of a dtype compute with."""
+    yield Constant(VECTOR_CORES, "vector cores of a block", of_device=True)
+    yield Constant(REPEAT_LANES, "fp32 lanes of one vector repeat", of_device=True)
+    yield Constant(BLOCK_LANES, "fp32 lanes of a 32-byte block", of_device=True)
+    yield Constant(FRACTAL_SIZE, "rows and columns of a cube fractal", of_device=True)
+    if dtype == "int8":
+        yield Constant(INT8_DEPTH, "columns of a cube fractal of int8", of_device=True)
+
+
 _EXTREMES = (
     Constant(LOWEST, "initial row maximum: no key seen yet"),
     Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),
 )
-
-_OF_INT8 = (Constant(INT8_DEPTH, "columns of a cube fractal of int8"),)
 
 
 def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:

@@ -17,10 +17,11 @@ from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
-from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.attention_pattern import Attention, Computation
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import GRANULE
+from attndsl.lowering.match.stored_inputs import stored_in, stored_node
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
@@ -379,14 +380,20 @@ def _of_rows(axes: nodes.Axes) -> bool:
 
 
 def integers_stand_for_numbers(c: Candidate) -> Iterator[Finding]:
-    """Rows of integers beside floating-point queries are dequantized."""
-    for attention in c.computation.attentions:
-        for rows in (attention.keys, attention.values):
-            for node in (each for each in rows.walk() if isinstance(each, nodes.Dense | nodes.Paged)):
-                stored = node.tensor
-                if c.dtype != "int8" and isinstance(stored, nodes.Input) and _is_bytes(_of(c, stored)):
-                    what = f"{stored.name} of dtype {', '.join(stored.dtypes)} beside queries of {c.dtype}"
-                    yield what, stored.where, f"write attend.dequantize({stored.name}, scale) for what it is"
+    """Rows of integers beside floating-point queries are dequantized, whatever source they are read from."""
+    for attention in c.computation.attentions if c.dtype != "int8" else ():
+        for stored in _stored_rows(attention):
+            if _is_bytes(_of(c, stored)):
+                what = f"{stored.name} of dtype {', '.join(stored.dtypes)} beside queries of {c.dtype}"
+                yield what, stored.where, f"write attend.dequantize({stored.name}, scale) for what it is"
+
+
+def _stored_rows(attention: Attention) -> Iterator[nodes.Input]:
+    """The tensors whose elements are the numbers of key rows and value rows as they are."""
+    found = (node for rows in (attention.keys, attention.values) for node in rows.walk())
+    for node in (stored_node(each) for each in found if isinstance(each, nodes.Rows)):
+        if node is not None and not isinstance(node, nodes.Dequantize):
+            yield stored_in(node)[0]
 
 
 def _of(c: Candidate, node: nodes.Input) -> TensorSpec:

@@ -179,7 +179,7 @@ def with_item_order(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
     return tuple(map(marked, contexts))
 
 
-_ROUND = Symbol("roundOfItem")
+_ROUND = Symbol("roundOfTurn")
 """The round of items that a block's turn takes one of, where the last comes first."""
 
 

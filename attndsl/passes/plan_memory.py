@@ -5,8 +5,9 @@ slots are whole rows of banks come first, the largest in front: each of their sl
 banks, or in its middle. Two operands that an instruction reads lane by lane begin in different halves, so
 that no repeat reads two blocks of one group of banks. An operand of one block a row begins in the half of
 the lanes that it meets, as the rules that spread it assume. Where that leaves a memory too small, buffers
-that may lie anywhere fill the gaps. A conversion to Nz writes blocks of some rows while it reads others: if
-both would lie in one bank of a group, its target comes first of all, where it has another.
+that may lie anywhere fill the gaps. An instruction may write blocks of some rows while it reads others, as
+it states itself: if both would lie in one bank of a group, its target comes first of all, where it has
+another.
 """
 
 from __future__ import annotations

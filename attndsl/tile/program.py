@@ -84,6 +84,7 @@ class Constant:
         option: the schedule option that it is; empty for numbers that follow from others, or that the device
             or the specialization decides.
         host_only: nothing but values of tiling fields names it.
+        of_device: it is the same for all kernels of a device, whose header has it.
     """
 
     named: Named
@@ -91,6 +92,7 @@ class Constant:
     definition: Expr | None = None
     option: str = ""
     host_only: bool = False
+    of_device: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from attndsl.expr import Expr, ExprLike, Load
 from attndsl.expr.compiled_evaluation import evaluator, integers
-from attndsl.expr.nodes import Logic, global_key
+from attndsl.expr.conditions import conjuncts
+from attndsl.expr.nodes import global_key
 from attndsl.target import Core, Device, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
@@ -194,7 +195,7 @@ class Counter:
         name, extent = statement.var.name, integers(statement.extent)
         stages = tuple(stage for stage, _ in pairs)
         conditions = tuple(None if each is None else evaluator(each) for _, each in pairs)
-        parts = [part for _, each in pairs if each is not None for part in _conjuncts(each)]
+        parts = [part for _, each in pairs for part in conjuncts(each)]
         needs = _Needs().union(
             *(self._plan(stage).needs for stage in stages), *(self._guard(part) for part in parts)
         )
@@ -400,15 +401,6 @@ def _read(*exprs: Expr) -> frozenset[str]:
         found |= expr.symbols()
         found |= {node.source for node in expr.walk() if isinstance(node, Load)}
     return frozenset(found)
-
-
-def _conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions that all have to hold."""
-    if isinstance(condition, Logic) and condition.op == "and":
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
 
 
 def _exprs(statement: Statement) -> tuple[Expr, ...]:

@@ -34,6 +34,18 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[
     return code, json.loads(capsys.readouterr().out)
 
 
+def test_copies_want_a_folder_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / "old.bin").touch()
+    missing = ("emulate", str(tmp_path / "main.cpp"), "--copies")
+    code, document = ran(capsys, *missing, str(tmp_path / "held"))
+    assert code == 2 and "holds old.bin; give a new or an empty folder" in document["error"]
+    for name in ("empty", "new"):
+        code, document = ran(capsys, *missing, str(tmp_path / name))
+        assert "--copies" not in document["error"], "what is left to say is that there is no program"
+
+
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,34 @@ def test_a_project_of_ones_own_spec_names_its_file(spec_file):
         assert ' * Spec: my_plain.py; "spec line"' in kernel and str(Path(spec_file).parent) not in kernel
     for name, text in files.items():  # and none says what the spec does not
         assert not re.search(r"(Contract|Document): *\.?($| T)|^\. ", text, re.MULTILINE), name
+
+
+HELPER = """
+from attndsl.spec import attend
+
+
+def causal(scores):
+    return scores.where(attend.KEY <= attend.QUERY)
+"""
+
+
+def test_comments_name_the_file_of_a_line_that_is_not_the_specs(tmp_path, monkeypatch):
+    name = "masks_of_commands"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    (tmp_path / f"{name}.py").write_text(HELPER)
+    scores = "attend.scores(query, key)"
+    spec = SPEC.replace(scores, f"causal({scores} * 0.5)").replace("\n", f"\nfrom {name} import causal\n", 1)
+    (tmp_path / "my_causal.py").write_text(spec)
+    (project,) = plan_projects(
+        load(tmp_path / "my_causal.py"), KernelRequest(features=frozenset(), head_sizes=(16,))
+    )
+    (kernel,) = (text for text in project.files().values() if "Step t" in text)
+    own_line = spec.splitlines().index(next(each for each in spec.splitlines() if scores in each)) + 1
+    assert set(re.findall(r"\((spec line \d+|\w+\.py line \d+)\)", kernel)) == {
+        f"spec line {own_line}",
+        f"{name}.py line 6",
+    }
 
 
 def test_a_mode_is_told_by_its_parameter(tmp_path):

@@ -60,6 +60,10 @@ endfunction()
 function(get_system_info OUT)
     set(${OUT} somewhere PARENT_SCOPE)
 endfunction()
+function(add_ops_compile_options OP_TYPE)
+    cmake_parse_arguments(GIVEN "" "" "COMPUTE_UNIT;OPTIONS" ${ARGN})
+    file(WRITE ${ASCEND_AUTOGEN_PATH}/options.ini "${OP_TYPE},${GIVEN_OPTIONS}")
+endfunction()
 function(add_kernels_compile)
     add_custom_target(binary DEPENDS cust_optiling)
 endfunction()
@@ -102,6 +106,10 @@ function(npu_op_library name type)
     target_compile_features(${name} PRIVATE cxx_std_11)
     add_dependencies(binary ${name})
 endfunction()
+function(npu_op_kernel_options name OP_TYPE)
+    cmake_parse_arguments(GIVEN "" "" "COMPUTE_UNIT;OPTIONS" ${ARGN})
+    file(WRITE ${ASCEND_AUTOGEN_PATH}/options.ini "${OP_TYPE},${GIVEN_OPTIONS}")
+endfunction()
 function(npu_op_kernel_sources name)
     cmake_parse_arguments(GIVEN "" "OP_TYPE;KERNEL_FILE" "" ${ARGN})
     if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${GIVEN_KERNEL_FILE})
@@ -122,6 +130,8 @@ function(npu_op_package_add name)
 endfunction()
 """
 )
+OWN_SYNCHRONIZATION = "ALL,--cce-auto-sync=off"
+"""What the kernels are compiled with: flags and barriers are theirs alone."""
 _LIBRARIES = ("exe_graph", "register", "tiling_api", "rt2_registry", "nnopbase", "ascendcl")
 
 
@@ -170,12 +180,25 @@ def test_the_package_is_built_by_rules_that_are_files(project, tmp_path):
     for part in ("op_api/lib/libcust_opapi.so", "op_api/include/aclnn_any.h", "op_proto/inc/op_proto.h"):
         assert f"packages/vendors/customize/{part}" in found
     assert "libcust_opmaster_rt2.0.so" in found and "libcust_opsproto_rt2.0.so" in found
+    assert (project / "build_out/autogen/options.ini").read_text() == OWN_SYNCHRONIZATION
 
 
 def test_the_package_is_built_by_rules_that_are_a_package(project, tmp_path):
     code, said = build(project, from_9(tmp_path / "cann"))
     assert code == 0, said[-3000:]
     assert not (project / "cmake").exists(), "rules of another CANN are gone"
+    assert (project / "build_out/autogen/options.ini").read_text() == OWN_SYNCHRONIZATION
+
+
+@pytest.mark.parametrize("folder", ["cmake", "scripts"])
+def test_folders_of_the_user_stay(project, tmp_path, folder):
+    mine = tmp_path / "project" / folder / "mine.txt"
+    shutil.copytree(project, tmp_path / "project", ignore=shutil.ignore_patterns("cmake", "scripts"))
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    code, said = build(tmp_path / "project", before_9(tmp_path / "cann"))
+    assert code == 1 and f"/{folder} is where CANN's build rules go" in said
+    assert mine.read_text() == "mine"
 
 
 def test_a_cann_without_rules_is_told(project, tmp_path):

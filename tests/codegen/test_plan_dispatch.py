@@ -23,9 +23,9 @@ def compiled(dtype: str, *features: str) -> Compiled:
     return compile_operator(ops.incre_flash_attention, special)
 
 
-def planned(dtype: str, *features: str, row: str = "schedule::kRing") -> PlannedKernel:
+def planned(dtype: str, *features: str, ring: str = "schedule::kRing") -> PlannedKernel:
     text = f"text_{'_'.join(features)}"
-    return PlannedKernel(compiled(dtype, *features), "Tile", "BlocksWait", text, (row,))
+    return PlannedKernel(compiled(dtype, *features), "Tile", "BlocksWait", text, {"ring": ring})
 
 
 def test_kernels_of_two_dtypes_share_a_branch_that_asks_for_the_dtype_once() -> None:
@@ -34,17 +34,18 @@ def test_kernels_of_two_dtypes_share_a_branch_that_asks_for_the_dtype_once() -> 
     assert branch.key == PICKED.format("Key::kFloat16D64", "Key::kBfloat16D64")
     asked = [test for test in branch.test if "queryDtype" in test]
     assert len(asked) == 1 and "kFloat16" in asked[0] and "kBfloat16" in asked[0]
-    assert branch.row == "schedule::kRing"
+    assert branch.members == (("ring", "schedule::kRing"),)
 
 
 def test_a_number_that_differs_by_dtype_is_picked_by_it() -> None:
-    (branch,) = dispatch([planned("float16", row="0"), planned("bfloat16", row="1")], WORDS).branches
-    assert branch.row == PICKED.format(0, 1)
+    (branch,) = dispatch([planned("float16", ring="0"), planned("bfloat16", ring="1")], WORDS).branches
+    assert branch.members == (("ring", PICKED.format(0, 1)),)
 
 
 @pytest.mark.parametrize("change", [{"namespace": "other"}, {"function": "Tile2"}])
 def test_kernels_that_are_launched_otherwise_have_branches_of_their_own(change: dict[str, str]) -> None:
-    found = dispatch([planned("float16"), replace(planned("bfloat16"), **change)], WORDS)
+    other = replace(planned("bfloat16"), **change)  # type: ignore[arg-type]
+    found = dispatch([planned("float16"), other], WORDS)
     assert len(found.branches) == 2
 
 
@@ -66,7 +67,7 @@ def test_conditions_that_several_branches_ask_for_have_a_name() -> None:
             dtype="float16", padded_head_size=64, padded_value_size=64, features=frozenset(features)
         )
         text = f"text_{'_'.join(features)}"
-        kernels.append(PlannedKernel(compile_operator(pa, special), "Tile", "BlocksWait", text, ()))
+        kernels.append(PlannedKernel(compile_operator(pa, special), "Tile", "BlocksWait", text, {}))
     found = dispatch(kernels, problem_words(pa))
     ((name, text),) = found.named
     assert name == "valueIsTokensOrMerged" and "kTokens" in text and "kMerged" in text
@@ -78,9 +79,9 @@ def test_functions_of_several_orders_are_named_in_the_rows() -> None:
     one, other = planned("float16"), replace(planned("float16", "pse_shift"), function="Tile2", waits="W2")
     found = dispatch([one, other], WORDS)
     assert (found.function, found.waits) == ("", "")
-    assert [branch.row for branch in found.branches] == [
-        "schedule::kRing, &Tile, &BlocksWait",
-        "schedule::kRing, &Tile2, &W2",
+    assert [dict(branch.members) for branch in found.branches] == [
+        {"ring": "schedule::kRing", "tile": "&Tile", "waits": "&BlocksWait"},
+        {"ring": "schedule::kRing", "tile": "&Tile2", "waits": "&W2"},
     ]
 
 

@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from attndsl.base.package_files import templates_dir
-from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_loop
+from attndsl.codegen.kernel.device_header import DEVICE_HEADER
+from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.names.spelling import Spelling
+from attndsl.codegen.samples.device_files import runtime_files
 from attndsl.expr import Const, Expr, Symbol, as_expr, compare, minimum
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
+from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz, WithScalar
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.instructions.units import block_elements, repeat_elements
+from attndsl.tile.instructions.units import VECTOR_CORES, block_elements, repeat_elements
 from attndsl.tile.program import Program
 from attndsl.tile.statements import For, If, Let, Seq, seq
 from tests.support.devices import DEVICE
@@ -222,14 +223,25 @@ def test_positions_that_are_loaded_otherwise_are_written_out(changed: dict[str, 
 
 
 def test_numbers_of_the_header_are_those_that_calls_are_chosen_by() -> None:
-    """A branch is a call if it asks for the device's limit; the header has that limit as its own number."""
-    header = (templates_dir() / "runtime" / "op_kernel" / "attndsl_kernel.h").read_text()
-    found = dict(re.findall(r"^constexpr int64_t (k\w+) = (\d+);", header, re.MULTILINE))
+    """A branch is a call if it asks for the device's limit, which the functions that are called name."""
+    files = runtime_files(DEVICE)
+    found = dict(re.findall(r"^constexpr int64_t (k\w+) = (\d+);", files[f"op_kernel/{DEVICE_HEADER}"], re.M))
     wanted = {
         "kBlockBytes": block_elements("int8"),
         "kBlockLanes": block_elements("float32"),
         "kRepeatLanes": repeat_elements("float32"),
-        "kFractalRows": FRACTAL_SIZE.value,
+        "kVectorCores": VECTOR_CORES.value,
+        "kFractal": FRACTAL_SIZE.value,
+        "kInt8Depth": INT8_DEPTH.value,
         "kMaxNd2NzPitch": DEVICE.architecture.max_nd2nz_pitch,
     }
     assert found == {name: str(number) for name, number in wanted.items()}
+    assert not re.findall(r"^constexpr", files["op_kernel/attndsl_kernel.h"], re.M), "one number, one home"
+
+
+def test_a_copy_of_lanes_is_named_and_another_sum_is_not() -> None:
+    """Adds with 0 copies; DataCopy would move whole blocks."""
+    copy = WithScalar(op="Adds", dst=LANES.region(8, 1, 5), src=STATS.region(0, 1, 5), scalar=Const(0))
+    assert call_of_instruction(copy, NAMES) == "CopyLanes(lanes_[8], stats_, 5);"
+    assert call_of_instruction(replace(copy, scalar=Const(1)), NAMES) is None
+    assert call_of_instruction(replace(copy, op="Muls"), NAMES) is None

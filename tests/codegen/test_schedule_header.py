@@ -17,7 +17,7 @@ from attndsl.codegen.project.project import plan_projects
 from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import CompileFailed
-from attndsl.execute.user_project import NoKernel, UserProject
+from attndsl.execute.user_project import TooManyRows, UserProject
 from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
 from attndsl.tile.program import Requirement
 from tests.support.selection_cases import arguments
@@ -159,7 +159,7 @@ def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
         lines = header.read_text().splitlines(keepends=True)
         header.write_text("".join(line for line in lines if rule not in line))
     assert plan(few).blocks > 0
-    with pytest.raises(NoKernel):
+    with pytest.raises(TooManyRows, match="128 query rows, more than kMaxRows"):
         plan(many)
 
 

@@ -98,7 +98,7 @@ def test_operands_of_each_attention_become_members() -> None:
         ("int64_t ", "stride", "meaning of strideKey"),
         ("uint16_t ", "ringReady", ""),
     ]
-    assert [each.values for each in found.parts.values()] == [
+    assert [tuple(value for _, value in each.values) for each in found.parts.values()] == [
         ("keyGm_", "tiling_.strideKey", "kRingKeyReady"),
         ("keyShareGm_", "tiling_.strideKeyShare", "kRingKeyShareReady"),
     ]
@@ -133,7 +133,7 @@ def test_lists_that_stages_pick_from_become_members() -> None:
         ("GlobalTensor<float> &", "ownKeysGm"),
         ("ListTensorDesc &", "ownKeysList"),
     ]
-    assert [each.values for each in found.parts.values()] == [
+    assert [tuple(value for _, value in each.values) for each in found.parts.values()] == [
         ("ownKeysGm_", "ownKeysList_"),
         ("sharedKeysGm_", "sharedKeysList_"),
     ]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import attndsl
 from attndsl.api import ops
 from attndsl.base.package_files import generated_dir
+from attndsl.codegen.kernel.device_header import DEVICE_HEADER
 from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.samples.device_files import device_files, kernel_path, schedule_path
@@ -162,6 +163,7 @@ def test_the_buffer_map_is_the_memory_plan(special, tmp_path):
         expected[f"k{memory.space.value.capitalize()}End"] = program.used_bytes(memory.space)
     asserts = (f'static_assert({name} == {value}, "{name}");' for name, value in expected.items())
     (tmp_path / "schedule.h").write_text(files[schedule_path(compiled)])
+    (tmp_path / DEVICE_HEADER).write_text(files[f"op_kernel/{DEVICE_HEADER}"])
     source = tmp_path / "map.cpp"
     using = f"using namespace {Path(schedule_path(compiled)).stem.removesuffix('_schedule')};"
     source.write_text("\n".join(['#include "schedule.h"', using, *asserts]))

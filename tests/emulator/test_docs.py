@@ -18,7 +18,7 @@ NO_DECLARATION = {
     "printf", "assert", "ascendc_assert", "asc_dump_gm", "asc_dump_ubuf", "asc_dump_l1buf", "asc_dump_cbuf",
     "SliceInfo", "InitSpmBuffer", "Print", "ToFile", "Matmul", "MatmulType", "REGIST_MATMUL_OBJ",
     "SparseMatmulType", "MatmulCallBackFunc", "MatmulApiStaticTiling", "IterateBatch", "IterateNBatch",
-    "GetBatchTensorC", "ICPU_RUN_KF",
+    "GetBatchTensorC", "ICPU_RUN_KF", "ICPU_SET_TILING_KEY",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from attndsl.emulator import CompileFailed, Knobs, LaunchError
@@ -261,6 +262,19 @@ int main() {
   return z[0] == 4.0f && z[1] == 3.0f ? 0 : 1;
 }
 """
+
+
+def test_what_a_program_copies_to_the_host_is_kept(tmp_path):
+    path, copies = tmp_path / "chain.cpp", tmp_path / "copies"
+    path.write_text(VECTOR)
+    copies.mkdir()
+    program = build_program(path)
+    assert program.run(copies=copies).ok
+    kept = np.fromfile(copies / "000.bin", np.float32)
+    assert [each.name for each in copies.iterdir()] == ["000.bin"]
+    assert (kept.size, kept[0], kept[1]) == (64, 4.0, 3.0)
+    copies.joinpath("000.bin").unlink()
+    assert program.run().ok and not list(copies.iterdir())
 
 
 def test_more_cores_than_memory_are_refused(tmp_path):

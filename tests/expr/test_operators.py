@@ -17,7 +17,7 @@ from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Symbol
 from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.expr.compiled_evaluation import compiled
 from attndsl.expr.intervals import bounds
-from attndsl.expr.operators import CALLS, OPERATORS, ScalarOperator
+from attndsl.expr.operators import CALLS, OPERATORS, ORDERINGS, ScalarOperator
 
 A, B = Symbol("a"), Symbol("b")
 LOGIC = ("and", "or")
@@ -67,6 +67,20 @@ def test_all_meanings_agree(op: str, a: int, b: int) -> None:
     parts = (x > 0, y > 0) if op in LOGIC else (x, y)
     exact = OPERATORS[op].sympy(sympy, *parts).subs({x: a, y: b})
     assert (bool(exact) if exact in (True, False) else float(exact)) == value
+
+
+@pytest.mark.parametrize("op", [op for op, each in OPERATORS.items() if each.opposite])
+@given(a=numbers, b=numbers)
+def test_the_opposite_and_the_mirrored_comparison_are_that(op: str, a: int, b: int) -> None:
+    holds = OPERATORS[op].python(a, b)
+    assert OPERATORS[OPERATORS[op].opposite].python(a, b) is not holds
+    assert OPERATORS[OPERATORS[op].mirrored].python(b, a) is holds
+
+
+def test_only_comparisons_have_an_opposite_and_orderings_are_those_of_them_that_are_no_equality() -> None:
+    comparisons = {op for op, each in OPERATORS.items() if each.opposite}
+    assert comparisons == {op for op, each in OPERATORS.items() if each.mirrored}
+    assert comparisons == {*ORDERINGS, "==", "!="}
 
 
 @pytest.mark.parametrize("op", OPERATORS)

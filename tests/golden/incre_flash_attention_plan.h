@@ -34,8 +34,6 @@ struct ValueLayout {
 // splits are worth their merge if they save one part in so many of the busiest core's work
 constexpr int64_t kWorthwhilePart = 10;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
@@ -65,14 +63,21 @@ struct Problem {
     int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     IncreFlashAttentionTiling tiling{};
 };
 
@@ -86,10 +91,10 @@ inline IncreFlashAttentionTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t tileKeys;  // keys of one score tile
-    int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
-    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
+    int64_t ring = 0;  // workspace slots between cube and vector cores
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -185,7 +190,7 @@ inline void PlaceWorkspace(const Kernel &kernel, IncreFlashAttentionTiling &tili
     tiling.partialMaxOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
-        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
     tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
@@ -224,13 +229,14 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    IncreFlashAttentionTilingKey key;
+    IncreFlashAttentionTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = IncreFlashAttentionTilingKey;
     // incre_flash_attention_d64_attn_mask: float16
@@ -245,31 +251,36 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d64_attn_mask;
-        const Key key = Key::kFloat16D64AttnMask;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.key = Key::kFloat16D64AttnMask;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     IncreFlashAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
-        plan.key = 0;
-        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

@@ -30,7 +30,7 @@ from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.option_couplings import COUPLINGS
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import BAND_ROWS, MANY_ROWS, Schedule, describe
-from attndsl.lowering.match.shrink_schedule import smaller, with_fewer_events
+from attndsl.lowering.match.shrink_schedule import STEPS, smaller, with_fewer_events
 from attndsl.lowering.signature.kernel_signature import kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.reference import run as reference
@@ -40,7 +40,7 @@ from attndsl.tile.statements import Let, Pipelined
 from attndsl.tile_interpreter import run as tile
 from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
-from tests.support.builders import PADDED, attention, signature
+from tests.support.builders import PADDED, attention, room, signature
 from tests.support.devices import ARCHITECTURE, DEVICE
 from tests.support.specials import compiled
 
@@ -295,38 +295,72 @@ def test_every_head_size_compiles(padded_size, features):
         assert schedule.tile_k == Schedule().tile_k
 
 
+@pytest.mark.parametrize("features", [frozenset(), frozenset({"atten_mask", "topk_mask"})])
+def test_tasks_of_selections_keep_the_rows_of_a_group(tmp_path, features):
+    """All heads of a group are added on one core. Without a selection rows of this size shrink, see above."""
+    text = (specs_dir() / "nsa_compress_attention.py").read_text()
+    stated = "op.schedule(max_rows=128)"
+    assert stated in text
+    file = tmp_path / "unstated.py"
+    file.write_text(text.replace(stated, ""))
+    special = Specialization(dtype="float16", padded_head_size=512, padded_value_size=512, features=features)
+    assert compile_operator(load_file(file), special).schedule.max_rows == 128
+
+
 def test_only_what_is_left_open_shrinks():
     schedule, seen = Schedule(max_rows=128), []
     while schedule is not None:
         found = (schedule.rows, schedule.tile_k, schedule.slots, schedule.max_rows, schedule.result_slots)
         seen.append(found)
-        schedule = smaller(schedule, {}, ARCHITECTURE)
+        schedule = smaller(schedule, room())
     results_first = [(16, 512, 2, 128, 2), (16, 512, 2, 128, 1), (8, 512, 2, 128, 2), (8, 512, 2, 128, 1)]
     assert seen[:6] == [*results_first, (8, 256, 2, 128, 1), (8, 512, 2, 64, 1)]
-    assert smaller(Schedule(max_rows=256), {}, ARCHITECTURE) == Schedule(max_rows=128)
+    assert smaller(Schedule(max_rows=256), room()) == Schedule(max_rows=128)
     assert [each[:4] for each in seen[6:9]] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
     assert [each[:4] for each in seen[9:]] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
-    assert smaller(Schedule(), {"result_slots": 2}, ARCHITECTURE) == Schedule(rows=8)
+    assert smaller(Schedule(), room("result_slots")) == Schedule(rows=8)
     few = Schedule(rows=8, max_rows=64, result_slots=1)
     single = replace(few, slots=1, result_slots=1)
-    assert smaller(few, {"tile_k": 512}, ARCHITECTURE) == single
-    kept = smaller(few, {"tile_k": 512, "result_slots": 2}, ARCHITECTURE)
+    assert smaller(few, room("tile_k")) == single
+    kept = smaller(few, room("tile_k", "result_slots"))
     assert kept == replace(few, slots=1)
-    assert smaller(few, {"tile_k": 512, "slots": 2}, ARCHITECTURE) == replace(few, max_rows=32)
-    assert smaller(few, {"tile_k": 512, "slots": 2, "max_rows": 64}, ARCHITECTURE) is None
-    assert smaller(few, {"slots": 2}, ARCHITECTURE) == replace(few, tile_k=256)
+    assert smaller(few, room("tile_k", "slots")) == replace(few, max_rows=32)
+    assert smaller(few, room("tile_k", "slots", "max_rows")) is None
+    assert smaller(few, room("slots")) == replace(few, tile_k=256)
     small = replace(few, tile_k=256)
-    assert smaller(small, {"slots": 2, "max_rows": 64}, ARCHITECTURE) == replace(small, tile_k=128)
+    assert smaller(small, room("slots", "max_rows")) == replace(small, tile_k=128)
+
+
+def test_options_do_not_shrink_below_their_least_value():
+    schedule, seen = Schedule(max_rows=256), set()
+    while schedule is not None:
+        seen.add(schedule.max_rows)
+        schedule = smaller(schedule, room(max_rows=128))
+    assert seen == {256, 128}
+    below = Schedule(max_rows=64, rows=8, result_slots=1)  # as an author may state
+    assert smaller(below, room("max_rows", max_rows=128)) == replace(below, tile_k=256)
+
+
+def test_every_step_of_the_search_gives_way_somewhere():
+    full = Schedule(max_rows=256, base_n=256, prob_layout="fractals", value_width=256, result_rows=16)
+    few = Schedule(max_rows=256, base_n=256)
+    used = set()
+    for begun, space in ((full, "UB"), (few, "UB"), (full, "L1"), (few, "L1")):
+        schedule = begun
+        while (found := smaller(schedule, room(), space)) is not None:
+            used.add(next(s for s in STEPS if s.space in ("", space) and s.change(schedule, room()) == found))
+            schedule = found
+    assert used == set(STEPS)
 
 
 def test_events_run_out_for_results_first():
     """Each slot takes an event id; the buffers of the scores keep their two for longest."""
     two = Schedule()
-    assert with_fewer_events(two, {}, ARCHITECTURE) == replace(two, result_slots=1)
-    assert with_fewer_events(two, {"result_slots": 2}, ARCHITECTURE) == replace(two, slots=1)
+    assert with_fewer_events(two, room()) == replace(two, result_slots=1)
+    assert with_fewer_events(two, room("result_slots")) == replace(two, slots=1)
     single = replace(two, slots=1, result_slots=1)
-    assert with_fewer_events(replace(two, result_slots=1), {}, ARCHITECTURE) == single
-    assert with_fewer_events(single, {}, ARCHITECTURE) == smaller(single, {}, ARCHITECTURE)
+    assert with_fewer_events(replace(two, result_slots=1), room()) == single
+    assert with_fewer_events(single, room()) == smaller(single, room())
 
 
 @pytest.mark.parametrize(("ring", "lead"), [(2, 1), (3, 2), (4, 6)])
@@ -341,10 +375,10 @@ def test_rows_are_widened_fewer_tiles_ahead_than_the_ring_has(ring, lead):
 def test_rows_of_a_step_stay_where_another_memory_than_theirs_is_full():
     """Only the unified buffer holds the rows of a step; fewer rows a task may still mean fewer of them."""
     one = {"query_slots": 1}
-    assert smaller(Schedule(max_rows=128, **one), {}, ARCHITECTURE, "L1") == Schedule(max_rows=64, **one)
+    assert smaller(Schedule(max_rows=128, **one), room(), "L1") == Schedule(max_rows=64, **one)
     least = Schedule(max_rows=32, tile_k=64, slots=1, **one)
-    assert smaller(least, {}, ARCHITECTURE, "L1") == replace(least, max_rows=16, rows=8)
-    assert smaller(least, {"rows": 16}, ARCHITECTURE, "L1") is None
+    assert smaller(least, room(), "L1") == replace(least, max_rows=16, rows=8)
+    assert smaller(least, room("rows"), "L1") is None
 
 
 def test_l1_gives_up_what_waits_before_rows():
@@ -352,19 +386,19 @@ def test_l1_gives_up_what_waits_before_rows():
     multiply."""
     wide = Schedule(value_width=256)
     single = replace(wide, query_slots=1)
-    assert smaller(wide, {}, ARCHITECTURE, "L1") == single
+    assert smaller(wide, room(), "L1") == single
     again = replace(single, value_source="memory")
-    assert smaller(single, {}, ARCHITECTURE, "L1") == again
-    assert smaller(again, {}, ARCHITECTURE, "L1") == replace(again, value_width="auto")
-    assert smaller(again, {"value_width": 256}, ARCHITECTURE, "L1") == replace(again, max_rows=64)
+    assert smaller(single, room(), "L1") == again
+    assert smaller(again, room(), "L1") == replace(again, value_width="auto")
+    assert smaller(again, room("value_width"), "L1") == replace(again, max_rows=64)
 
 
 def test_the_depth_of_a_multiply_is_not_cut_to_slivers():
     schedule = Schedule(base_n=256, base_k=256)
     for depth in (128, 64):
-        schedule = smaller(schedule, {}, ARCHITECTURE, "L0B")
+        schedule = smaller(schedule, room(), "L0B")
         assert schedule == Schedule(base_n=256, base_k=depth)
-    assert smaller(schedule, {}, ARCHITECTURE, "L0B").base_k == 64
+    assert smaller(schedule, room(), "L0B").base_k == 64
 
 
 def test_prompts_have_more_rows_a_task_than_decoding():

@@ -21,7 +21,7 @@ from attndsl.target import MemorySpace
 from attndsl.tile.instructions import ConvertToNz, LoadBlocks, LoadNz
 from attndsl.tile_interpreter import run as tile
 from tests.support.authored import call_of, with_schedule
-from tests.support.devices import ARCHITECTURE
+from tests.support.builders import room
 
 from .dequantized_calls import BF16, decoding
 from .small_int8 import PLAIN, SPEC, agrees, arguments
@@ -133,6 +133,6 @@ def test_prompts_take_fractals_where_the_cube_waits_for_copies() -> None:
 
 def test_what_does_not_fit_travels_as_rows_first() -> None:
     full = Schedule(max_rows=256, prob_layout="fractals")
-    assert smaller(full, {}, ARCHITECTURE) == replace(full, prob_layout="rows")
-    assert smaller(full, {"prob_layout": "fractals"}, ARCHITECTURE) == replace(full, max_rows=128)
-    assert smaller(full, {"query_slots": 1}, ARCHITECTURE, "L1") == replace(full, max_rows=128)
+    assert smaller(full, room()) == replace(full, prob_layout="rows")
+    assert smaller(full, room("prob_layout", "fractals")) == replace(full, max_rows=128)
+    assert smaller(full, room("query_slots"), "L1") == replace(full, max_rows=128)

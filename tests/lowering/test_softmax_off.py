@@ -1,5 +1,6 @@
 """Weights that are no softmax: functions of the scores, summed over the keys without a normalization."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.hidden_values import value_after
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.verify.judge.golden import golden
+from tests.support.builders import tensor
 from tests.support.small_specs import DECODE_SCORES, assert_computes, decode_call, decode_spec, packed_call
 from tests.support.small_specs import packed_spec as packed
 
@@ -102,3 +104,12 @@ def test_which_functions_vanish_where_a_mask_hides(
     chain: tuple[nodes.Elementwise, ...], vanishes: bool
 ) -> None:
     assert (value_after(chain, float("-inf")) == 0) is vanishes
+
+
+def test_nothing_is_known_behind_a_modifier_that_is_not_known() -> None:
+    """A mask in its place replaces other scores, and leaves these as they are."""
+    zero = of_score("sigmoid")
+    other = nodes.Cast(source=zero, dtype="float16", axes=zero.axes)
+    mask = nodes.Replace(source=zero, condition=tensor("mask", zero.axes), value=1.0, axes=zero.axes)
+    assert math.isnan(value_after((zero, other), -math.inf))
+    assert value_after((zero, mask), -math.inf) == 0

@@ -122,6 +122,49 @@ def test_what_a_helper_decides_by_plain_numbers_is_its_own_affair(tmp_path, monk
     assert {path.name for path in op.files_read} == {"mine.py", f"{name}.py"}
 
 
+@pytest.mark.parametrize(
+    ("helper", "said"),
+    [
+        (
+            "def visible(i, j):\n    return j <= other\n",
+            "HELPER.py:2: NameError: name 'other' is not defined",
+        ),
+        ("def visible(i, j):\n    return j < = i\n", "HELPER.py:2: invalid syntax: return j < = i"),
+        (
+            "def visible(i, j):\n    return attend.softmax(j)\n",
+            "HELPER.py:2: NameError: name 'attend' is not",
+        ),
+        ("def visible(i, j):\n    return 1 // 0\n", "HELPER.py:2: ZeroDivisionError: "),
+        (
+            "def visible(i, j):\n    return j\n\nraise SystemExit(3)\n",
+            "HELPER.py:4: the spec ends the program",
+        ),
+    ],
+)
+def test_a_mistake_in_what_a_spec_imports_names_the_file_that_it_is_in(
+    tmp_path, monkeypatch, helper, said
+) -> None:
+    name = f"helper_of_{tmp_path.name}"
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / f"{name}.py").write_text(helper)
+    masked = GOOD.replace("attend.rows(k))", "attend.rows(k)).where(visible(attend.BATCH, attend.KEY))")
+    spec = tmp_path / "mine.py"
+    spec.write_text(f"from {name} import visible\n" + masked)
+    with pytest.raises(SpecFileError) as found:
+        load_file(spec)
+    assert str(found.value).startswith(said.replace("HELPER", name))
+
+
+def test_a_mistake_of_the_spec_beside_a_helper_names_the_spec(tmp_path, monkeypatch) -> None:
+    """What the helper does with what it is given is right; the spec gives it too much."""
+    name = f"helper_of_{tmp_path.name}"
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / f"{name}.py").write_text("def twice(x):\n    return 2 * x\n")
+    (tmp_path / "mine.py").write_text(f"from {name} import twice\n\ntwice(1, 2)\n")
+    with pytest.raises(SpecFileError, match=r"^mine\.py:3: TypeError: "):
+        load_file(tmp_path / "mine.py")
+
+
 def test_the_file_of_a_spec_is_named_without_its_folder(tmp_path) -> None:
     shipped = load("self_attention")
     assert {each.spec_file for each in (shipped, *shipped.modes)} == {"self_attention.py"}

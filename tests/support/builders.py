@@ -15,12 +15,13 @@ from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.shrink_schedule import Room
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import TensorLayout
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.printer import print_statement
 from attndsl.tile.statements import Statement, seq
-from tests.support.devices import DEVICE
+from tests.support.devices import ARCHITECTURE, DEVICE
 
 Change = Callable[[nodes.Node], nodes.Node]
 
@@ -162,3 +163,8 @@ def _layout(name: str, axes: Sequence[str], extents: dict[str, Expr]) -> TensorL
     sizes = [extents[axis] for axis in axes]
     strides = {axis: product(sizes[place + 1 :]) for place, axis in enumerate(axes)}
     return TensorLayout(name, name, (strides,), ("only",), (0,), (tuple(sizes),))
+
+
+def room(*stated: str, **least: int) -> Room:
+    """What a schedule may become where these options are stated, and these have least values."""
+    return Room(architecture=ARCHITECTURE, stated=frozenset(stated), least=least)

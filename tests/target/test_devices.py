@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from attndsl.base.errors import UserError
-from attndsl.cli.calibration_text import calibration_lines
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
 from attndsl.compiler.compile import compile_operator
@@ -17,6 +16,7 @@ from attndsl.compiler.stored_programs import entry_name
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.signature.specialization import Specialization
+from attndsl.profile.calibration_text import calibration_lines
 from attndsl.spec import Operator
 from attndsl.spec.errors import SpecError, UnknownTargetError
 from attndsl.spec.operator.loader import load, load_file, shipped_names

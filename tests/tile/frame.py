@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from attndsl import emulator
-from attndsl.base.package_files import templates_dir
 from attndsl.codegen.names.members import cxx_type
+from attndsl.codegen.samples.device_files import runtime_files
+from attndsl.execute.execute import stored
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
+from tests.support.devices import DEVICE
 
 from .bench import Bench, Names
 
 Array = np.ndarray[Any, Any]
-_RUNTIME = templates_dir() / "runtime" / "op_kernel"
-
 _HEAD = '#include "kernel_operator.h"\n#include "attndsl_kernel.h"\nusing namespace AscendC;\n'
 """Statements are members of a class over the base of all kernels, whose functions they call."""
 
@@ -55,6 +56,11 @@ extern "C" __global__ __aicore__ void %(name)s(GM_ADDR image, GM_ADDR after%(ext
     Body_%(name)s::Run(image, after%(given)s);
 }
 """
+
+
+def _runtime() -> Path:
+    """The folder of the headers that all kernels rest on."""
+    return stored(runtime_files(DEVICE)) / "op_kernel"
 
 
 class Frame:
@@ -94,7 +100,7 @@ class Frame:
     def kernels(self) -> dict[str, emulator.Kernel]:
         """Each instruction's kernel."""
         entries = [f"run_{name}" for name in self.instructions]
-        return emulator.build_all(self._source(), entries=entries, include_dirs=[_RUNTIME])
+        return emulator.build_all(self._source(), entries=entries, include_dirs=[_runtime()])
 
     def emulate(self, name: str, bench: Bench) -> tuple[emulator.Report, dict[Buffer | GlobalTensor, Array]]:
         """What the emulator reports, and what it leaves of the bench's memory; the bench stays as it is."""
@@ -144,4 +150,4 @@ def cube_kernel(
     given = ", ".join(f"{item.name}At" for item in tensors)
     call = f"KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);\n    Body::Run({given});"
     source = f"{_HEAD}struct Body : attndsl::KernelBase {{\n{run}\n}};\n{head}\n{{\n    {call}\n}}\n"
-    return emulator.build(source, entry="run_cube", include_dirs=[_RUNTIME])
+    return emulator.build(source, entry="run_cube", include_dirs=[_runtime()])

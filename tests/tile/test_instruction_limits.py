@@ -19,7 +19,7 @@ from attndsl.tile.instructions import (
     Unary,
     WithScalar,
 )
-from attndsl.tile.instructions.vector import _BINARY, _SHIFTS, _UNARY, _WITH_SCALAR
+from attndsl.tile.instructions.arithmetic import _BINARY, _SHIFTS, _UNARY, _WITH_SCALAR
 from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench

@@ -14,7 +14,14 @@ from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.data.masks import HIDING, pattern
-from attndsl.verify.data.probes import INTEGER_STEP, LARGEST, size_of_values, step
+from attndsl.verify.data.probes import (
+    ALARM,
+    INTEGER_STEP,
+    LARGEST,
+    LARGEST_WITH_SLOPES,
+    size_of_values,
+    step,
+)
 from attndsl.verify.judge.rounding_sensitivity import _at_boundary
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.solve import solve
@@ -66,6 +73,36 @@ def test_slopes_of_probes_leave_all_weights_alike(fill: str) -> None:
         wanted = 2.0 ** (-8.0 * (np.arange(heads) + 1) / heads)
         ratio = slopes.reshape(-1) / wanted
         assert np.allclose(ratio, ratio[0]) and np.isclose(ratio[0], (1.0, 0.125)).any()
+
+
+_SLOPED: dict[str, Any] = {"maskType": 6, "quantType": 0, "batch": 1}
+_PLAIN: dict[str, Any] = {"dtype(key)": "float16", "layout(key)": "BNSD", "layout(value)": "BNSD", "B": 1}
+
+
+@pytest.mark.parametrize(
+    ("mode", "pins", "size"),
+    [
+        (
+            "self_attention_pa_encoder",
+            {**_SLOPED, "longest(seqLen)": 1500, "longest keys(seqLen)": 1500},
+            LARGEST_WITH_SLOPES,
+        ),
+        (
+            "incre_flash_attention",
+            {**_PLAIN, "S": 1500, "given(actual_seq_lengths)": False, "given(block_table)": False},
+            512.0,
+        ),
+    ],
+    ids=["slopes", "no slopes"],
+)
+def test_values_are_bounded_where_slopes_make_weights_no_powers_of_two(
+    mode: str, pins: dict[str, Any], size: float
+) -> None:
+    """1500 keys have about equal weights, and values of a third of the row sum; with slopes smaller ones."""
+    found = filler(mode, **{FILL: PROBE, "dtype(query)": "float16", **pins})
+    assert bool(found.roles.named(argument_roles.SLOPE)) is (size == LARGEST_WITH_SLOPES)
+    assert found.extents["T"] == 1500
+    assert set(np.unique(np.abs(found.made["value"].astype(np.float64)))) <= {size, ALARM * size}
 
 
 def test_the_scale_of_a_probe_makes_weights_powers_of_two() -> None:

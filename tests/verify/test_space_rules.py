@@ -12,14 +12,17 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.base.package_files import specs_dir
 from attndsl.expr import Symbol
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of
 from attndsl.spec import errors
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, allowance, spaces
 from attndsl.verify.cases.effects import _is_another
 from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.other_calls import _changed
-from attndsl.verify.space.clauses import conjuncts, keeps
+from attndsl.verify.space.clauses import keeps, taken_apart
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
@@ -122,10 +125,10 @@ def rule(**more: Any) -> Constraint:
 
 
 def test_a_condition_is_taken_apart() -> None:
-    parts = [each.condition for each in conjuncts(rule(when=A > 2))]
+    parts = [each.condition for each in taken_apart(rule(when=A > 2))]
     assert [str(each) for each in parts] == [str(A % 4 == 0), str(B > 1)]
-    assert all(str(each.when) == str(A > 2) for each in conjuncts(rule(when=A > 2)))
-    assert len(list(conjuncts(rule(condition=A > 0)))) == 1
+    assert all(str(each.when) == str(A > 2) for each in taken_apart(rule(when=A > 2)))
+    assert len(taken_apart(rule(condition=A > 0))) == 1
 
 
 @pytest.mark.parametrize(
@@ -306,20 +309,46 @@ def test_spaces_of_modes_have_the_values_that_choose_them() -> None:
     assert isinstance(SPACES["relay_attention"], CaseSpace)
 
 
-@pytest.mark.parametrize("operator", [ops.relay_attention, *ops.self_attention.modes], ids=str)
+CHANGED = (
+    ops.relay_attention,
+    ops.incre_flash_attention,
+    ops.nsa_compress_attention,
+    *ops.self_attention.modes,
+    *(load(str(specs_dir() / "variants" / f"{name}.py")) for name in ("sigmoid", "cascade", "mla_decode")),
+)
+
+
+@pytest.mark.parametrize("operator", CHANGED, ids=str)
 def test_a_change_of_one_variable_gives_the_environment_of_the_changed_assignment(
     operator: Any,
 ) -> None:
     space, rng = CaseSpace(operator), np.random.default_rng(0)
-    short = {"headNum", "kvHeadNum", "qkScale"} & space._resting.keys()
-    size = next(name for name in space.variables if name in operator.dims_by_name)
-    assert short and size not in space._resting
+    assert space._resting
     for _ in range(4):
         assignment = {
             name: values[int(rng.integers(len(values)))] for name, values in space.variables.items()
         }
         env = space.environment(assignment)
-        for name in (*sorted(short), size):
-            for value in space.variables[name]:
+        for name, values in space.variables.items():
+            for value in dict.fromkeys(values):
                 wanted = space.environment({**assignment, name: value})
-                assert space.changed(env, assignment, name, value) == wanted
+                assert space.changed(env, assignment, name, value) == wanted, (name, value)
+
+
+def test_what_decides_other_sizes_does_not_change_alone() -> None:
+    """Nothing but extents rests on the sizes of a call without lengths; which tensors are passed decides
+    which sizes there are."""
+    plain = CaseSpace(load(str(specs_dir() / "variants" / "sigmoid.py")))
+    assert {"B", "N", "K", "S", "D", "scale"} <= plain._resting.keys()
+    packed = CaseSpace(ops.relay_attention)
+    assert {"headNum", "kvHeadNum", "qkScale"} <= packed._resting.keys()
+    derived = {each.name for each in CaseSpace(ops.self_attention.modes[0]).derived.variables}
+    assert derived and derived.isdisjoint(CaseSpace(ops.self_attention.modes[0])._resting)
+    assert not [name for name in packed._resting if kind_of(name) in (GIVEN, DTYPE, LAYOUT)]
+
+
+def test_a_variable_has_its_other_values_once_they_are_asked_for() -> None:
+    space = CaseSpace(ops.relay_attention)
+    values = space.variables[WARNED]
+    assert space.changes(WARNED, False) == ((WARNED, True),)
+    assert space.changes(WARNED, True) == ((WARNED, False),) * values.count(False)

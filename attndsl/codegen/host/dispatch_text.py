@@ -30,14 +30,15 @@ class PlannedKernel:
         compiled: the kernel.
         function: its tiling function. ``waits``: that which tells whether its blocks wait for each other.
         namespace: of its text.
-        row: the numbers of its forms and the constants of its schedule.
+        members: what the plan knows of it, by member of ``Kernel``: constants of its schedule, the numbers of
+            its forms. What is 0 is left out.
     """
 
     compiled: Compiled
     function: str
     waits: str
     namespace: str
-    row: tuple[str, ...]
+    members: Mapping[str, str]
 
     @property
     def dtype(self) -> str:
@@ -53,14 +54,14 @@ class Branch:
         title: the text of the kernels, and their dtypes.
         test: what a problem of theirs meets, operands of ``&&``.
         key: the expression of the tiling key.
-        row: the constants of the schedule and the forms, a comma after each but the last.
+        members: values of members of ``Kernel``, by name; others are 0.
     """
 
     title: str
     test: tuple[str, ...]
     key: str
     namespace: str
-    row: str
+    members: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Dispatch:
         common: what all kernels ask of a problem, operands of ``&&``; asked once where there are several.
         named: conditions that several branches ask for, by names.
         branches: in the order in which the plan tries them.
-        function: the tiling function of all kernels; empty where each row ends with its own. ``waits``: the
+        function: the tiling function of all kernels; empty where each kernel names its own. ``waits``: the
             function after it.
     """
 
@@ -86,7 +87,10 @@ def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Di
     """The choice between some kernels; those of one dtype stay in order."""
     functions = {each.function for each in kernels}
     if len(functions) > 1:
-        kernels = [replace(each, row=(*each.row, f"&{each.function}", f"&{each.waits}")) for each in kernels]
+        kernels = [
+            replace(each, members={**each.members, "tile": f"&{each.function}", "waits": f"&{each.waits}"})
+            for each in kernels
+        ]
     made = [_branch(group, words) for group in _groups(kernels)]
     found = [branch for branch, _ in made]
     common = tuple(test for test in found[0].test if all(test in each.test for each in found))
@@ -192,12 +196,14 @@ def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> tuple
             asked = [whole.shown(words)]
             names[asked[0]] = whole.name(words)
     io = [_io_guard(kernel).shown(words) for kernel in group]
-    row = [_picked(members, io) for members in zip(*(kernel.row for kernel in group), strict=True)]
+    members = dict.fromkeys(name for kernel in group for name in kernel.members)
     branch = Branch(
         title=f"{first.namespace}: {' or '.join(kernel.dtype for kernel in group)}",
         test=(*asked, *(guard.shown(words) for guard in rest)),
         key=_picked([f"Key::{key_name(kernel.compiled)}" for kernel in group], io),
         namespace=first.namespace,
-        row=", ".join(row),
+        members=tuple(
+            (name, _picked([kernel.members.get(name, "0") for kernel in group], io)) for name in members
+        ),
     )
     return branch, names

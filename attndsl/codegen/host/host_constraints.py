@@ -14,10 +14,12 @@ from attndsl.codegen.names.arguments import Names, literal
 from attndsl.codegen.names.identifiers import comment, string, strings
 from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, LAYOUT, SPLIT, argument_of, given, kind_of
+from attndsl.expr.conditions import conjuncts
+from attndsl.expr.operators import OPERATORS
 from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.constraint import Constraint, elements
 from attndsl.spec.contract.divisions import guarded
-from attndsl.spec.contract.nearest import MIRRORED, nearest
+from attndsl.spec.contract.nearest import nearest
 from attndsl.spec.contract.wording import spoken
 
 INDENT = "    "
@@ -184,7 +186,7 @@ class ConstraintWriter:
             return string(nearest(condition, {}))
         left, right, op = condition.left, condition.right, condition.op
         if isinstance(right, Symbol) and not isinstance(left, Symbol | Load | Fold):
-            left, right, op = right, left, MIRRORED[op]
+            left, right, op = right, left, OPERATORS[op].mirrored
         if isinstance(left, Select):
             sides = (Compare(op, side, right) for side in (left.then, left.otherwise))
             near = [self._nearest(side, subject) for side in sides]
@@ -226,13 +228,6 @@ class ConstraintWriter:
         if isinstance(target, Fold):
             return f'" of " + std::string({self._fold_name(target)})'
         return string(f" of {target}")
-
-
-def conjuncts(expr: Expr | None) -> list[Expr]:
-    """The conditions that together make up ``expr``."""
-    if isinstance(expr, Logic) and expr.op == "and":
-        return [*conjuncts(expr.left), *conjuncts(expr.right)]
-    return [] if expr is None else [expr]
 
 
 def _parts(constraint: Constraint) -> list[Expr]:

@@ -12,8 +12,16 @@ from attndsl.expr.operators import ATOM, OPERATORS
 from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec
 
-# Sizes and parameters may be negative here: quotients and remainders are rounded down by functions.
-_FUNCTIONS = {**FUNCTIONS, "//": "FloorDiv", "%": "FloorMod"}
+# Sizes and parameters are what a caller gives, negative or 0 until they are checked.
+_FUNCTIONS = {
+    **FUNCTIONS,
+    "//": "FloorDivOrZero",
+    "%": "FloorModOrZero",
+    "floor_div": "FloorDivOrZero",
+    "floor_mod": "FloorModOrZero",
+    "ceil_div": "CeilDivOrZero",
+    "round_up": "RoundUpOrZero",
+}
 
 
 class HostExpr:

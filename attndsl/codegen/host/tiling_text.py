@@ -25,8 +25,10 @@ from attndsl.codegen.host.problem_rows import (
 from attndsl.codegen.host.problem_words import Words, problem_words
 from attndsl.codegen.host.tiling_function import MergedFunction, can_merge, merged
 from attndsl.codegen.host.tiling_steps import Spelling, TilingPart, printed_part
+from attndsl.codegen.kernel.constant_text import ConstantText
+from attndsl.codegen.kernel.device_header import SCOPE
 from attndsl.codegen.kernel.kernel import CXX_SCALARS
-from attndsl.codegen.kernel.schedule_header import ConstantText, schedule_file
+from attndsl.codegen.kernel.schedule_header import schedule_file
 from attndsl.codegen.kernel.shared_texts import shared_texts
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
 from attndsl.codegen.kernel_set.kernel_names import kernel_name, named_keys
@@ -128,7 +130,7 @@ def _tiling_functions(
                 f"Tile{suffix}",
                 f"BlocksWait{suffix}",
                 texts.of(compiled).name,
-                tuple(_row(compiled, constants, [numbers.get(form.name, 0) for form in forms.values()])),
+                _members(compiled, constants, numbers),
             )
     rows = tuple(Row("int64_t", each.name, _form_meaning(each)) for each in forms.values())
     return tuple(functions), rows, tuple(planned[each] for each in kernels)
@@ -172,6 +174,8 @@ def _spelling(
     for name in asked:
         names[name] = f"problem.{member_of(name)}"
     for compiled in kernels:
+        of_device = (each.named.name for each in compiled.program.constants if each.of_device)
+        names |= {name: f"{SCOPE}::{constant(name)}" for name in of_device}
         fields = compiled.program.tiling
         outside = (*outside_names(fields), *(each.layout.name for each in fields if each.layout is not None))
         names |= {name: f"problem.{member_of(name)}" for name in outside}
@@ -213,10 +217,10 @@ def _constants_of_fields(kernels: Sequence[Compiled]) -> Iterator[Constant]:
     """The constants that tiling fields are computed from, in order of first use, each name's first."""
     seen: set[tuple[str, object]] = set()
     for compiled in kernels:
-        known = {each.named.name: each for each in compiled.program.constants}
+        known = {each.named.name: each for each in compiled.program.constants if not each.of_device}
         for field in compiled.program.tiling:
             for node in field.value.walk():
-                if isinstance(node, Named):
+                if isinstance(node, Named) and node.name in known:
                     each = known[node.name]
                     place = (node.name, node.value if each.host_only else None)
                     if place not in seen:
@@ -224,16 +228,11 @@ def _constants_of_fields(kernels: Sequence[Compiled]) -> Iterator[Constant]:
                         yield each
 
 
-def _row(compiled: Compiled, constants: Sequence[Row], forms: Sequence[int]) -> Iterator[str]:
-    """The members of a kernel's row."""
-    yield from (_schedule_member(compiled, row.name) for row in constants)
-    yield from map(str, forms)
-
-
-def _schedule_member(compiled: Compiled, name: str) -> str:
-    """A constant of a kernel's schedule; 0 where it has none of that name."""
+def _members(compiled: Compiled, constants: Sequence[Row], forms: Mapping[str, int]) -> dict[str, str]:
+    """What the plan knows of a kernel: the constants that its schedule has, and its forms that are not 0."""
     known = {each.named.name for each in compiled.program.constants}
-    return f"schedule::{constant(name)}" if name in known else "0"
+    scheduled = {row.name: f"schedule::{constant(row.name)}" for row in constants if row.name in known}
+    return {**scheduled, **{name: str(number) for name, number in forms.items() if number}}
 
 
 def waits_for_all(compiled: Compiled) -> Expr:
@@ -300,7 +299,8 @@ _WAITS = "waits"
 def _tiling(compiled: Compiled, in_row: frozenset[str]) -> Tiling:
     """The fields of a kernel over the problem's symbols and the fields before them, and what it accepts;
     ``in_row``: the constants of schedules that the plan knows."""
-    scheduled = {each.named.name for each in compiled.program.constants if not each.host_only}
+    constants = compiled.program.constants
+    scheduled = {each.named.name for each in constants if not (each.host_only or each.of_device)}
 
     def of_schedule(node: Expr) -> Expr | None:
         """A constant of the schedule by its name alone: kernels have different values of it."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding, meaning_of
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
-    ConstantText,
     MemoryTable,
     ScheduleText,
     memories,
@@ -27,8 +27,9 @@ from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Compare, Const, Expr, Logic, as_expr
+from attndsl.expr import Compare, Const, Expr, as_expr
 from attndsl.expr.argument_facts import LAYOUT, asks
+from attndsl.expr.conditions import conjuncts
 from attndsl.lowering.emit.loop_scalars import KEY_STEPS, TILES
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -285,7 +286,7 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             sets = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
             tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
             notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
-            parts = [] if when is None else [*_operands(when)]
+            parts = conjuncts(when)
             notes += [f"{end} tile of an item" for end in ends if any(part.same(ends[end]) for part in parts)]
             notes += ["items of one tile"] if _is_of_one_tile(stage) else []
             if stage.warms is not None and loop.prefetch is not None:
@@ -293,14 +294,6 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
     if any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."
-
-
-def _operands(condition: Expr) -> Iterator[Expr]:
-    """What a conjunction demands."""
-    if isinstance(condition, Logic) and condition.op == "and":
-        yield from (each for part in (condition.left, condition.right) for each in _operands(part))
-    else:
-        yield condition
 
 
 def _is_of_one_tile(stage: Stage) -> bool:

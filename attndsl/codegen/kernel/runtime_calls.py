@@ -16,7 +16,7 @@ from attndsl.expr import Binary as Pair
 from attndsl.expr import Compare, Const, Expr, Named, Symbol, as_expr, constant_value, minimum
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
-from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz
+from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz, WithScalar
 from attndsl.tile.instructions.base import is_one
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH, fractal_depth
 from attndsl.tile.instructions.units import BLOCK_LANES, block_elements, repeat_elements
@@ -38,7 +38,9 @@ def call_of_loop(loop: For, names: Spelling) -> str | None:
 
 
 def call_of_instruction(item: Statement, names: Spelling) -> str | None:
-    """The call that does what one instruction does on one repeat a row; None where there is none."""
+    """The call that names what one instruction does: on one repeat a row, or a copy; None of others."""
+    if isinstance(item, WithScalar) and item.op == "Adds" and _is_number(item.scalar, 0):
+        return f"CopyLanes({_places(item.dst, item.src, names)}, {names.expr(item.dst.cols)});"
     if isinstance(item, BlockReduce):
         src, dst = item.src, item.dst
         if _is_number(src.pitch, 0) or not _is_number(src.cols, _LANES):

@@ -11,34 +11,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from attndsl.codegen.host.host_constraints import conjuncts
+from attndsl.codegen.kernel.constant_text import ConstantText
+from attndsl.codegen.kernel.device_header import HALF_BANK_ROW, SCOPE, capacity_of, constants_of_device
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.expr import Binary, Compare, Const, Expr, Logic, Named, Select, round_up
+from attndsl.expr.conditions import conjuncts
 from attndsl.lowering.match.schedule_options import ALWAYS_TOLD, DEFAULT, Schedule, multiple_of
-from attndsl.target import Memory, MemorySpace
+from attndsl.target import Memory
 from attndsl.tile.buffers import Buffer, item_bytes
 from attndsl.tile.program import Constant, Program, Requirement
 
 _INDENT = "    "
-_KIB = 1024
 _LITERAL = WIDTH - 12
 """Characters of a literal that stands on a line of its own."""
-_HALF_BANK_ROW = "kHalfBankRow"
-"""The constant for the bytes of half a row of banks."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantText:
-    """``constexpr type name = value;  // meaning``."""
-
-    ctype: str
-    name: str
-    value: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class MemoryTable:
     Attributes:
         sizes: declarations of the bytes of a slot of each buffer, with the buffer's meaning.
         places: declarations of where each buffer's first slot begins, and of ``end``, where they all end.
-        capacity: the constant for the bytes of it that kernels may use. ``kept_free``: why not more of UB.
+        capacity: the device's constant for the bytes of it that kernels may use.
         unproved: slots whose sizes are multiples of ``alignment`` today, but maybe not for other options.
         single: the buffers with one slot, which are members of the kernel.
     """
@@ -69,7 +58,6 @@ class MemoryTable:
     places: tuple[str, ...]
     end: str
     capacity: str
-    kept_free: str
     alignment: int
     unproved: tuple[str, ...]
     single: tuple[BufferView, ...]
@@ -81,22 +69,22 @@ class ScheduleText:
 
     Attributes:
         namespace: of the kernel's text.
-        fixed, options, derived: constants that the device and the specialization decide, those that may be
-            edited, and those that follow from others.
+        of_device: names of the device's constants, which are in a header of their own.
+        fixed, options, derived: constants that the specialization decides, those that may be edited, and
+            those that follow from others.
         others: the options without a constant, such as the slots of buffers.
         requirements: conditions with their meaning, a literal.
-        half_bank_row: bytes by which buffers are moved that an instruction reads together.
     """
 
     namespace: str
     guard: str
+    of_device: tuple[str, ...]
     fixed: tuple[ConstantText, ...]
     options: tuple[ConstantText, ...]
     others: str
     derived: tuple[ConstantText, ...]
     requirements: tuple[tuple[str, str], ...]
     memories: tuple[MemoryTable, ...]
-    half_bank_row: int
 
 
 def schedule_file(namespace: str) -> str:
@@ -112,7 +100,7 @@ def schedule_text(
     Args:
         values: the schedule options. ``why``: who chose each.
     """
-    own = (item for item in program.constants if not item.host_only)
+    own = (item for item in program.constants if not item.host_only and not item.of_device)
     whole = [item for item in own if not isinstance(item.named.value, float)]
     named = {item.option for item in whole if item.option}
     told = {
@@ -124,13 +112,13 @@ def schedule_text(
     return ScheduleText(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",
+        of_device=constants_of_device(program),
         fixed=tuple(_text(item) for item in whole if not item.option and item.definition is None),
         options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
         others=", ".join(others),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple(_assertions(program.requirements)),
         memories=memories(program, spelling),
-        half_bank_row=program.device.architecture.half_bank_row,
     )
 
 
@@ -244,18 +232,15 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
             unproved.append(f"{name}Slot")
         end = f"{begin} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
     single = (buffer for buffer in buffers if buffer.slots == 1)
-    end_name, capacity = (f"{constant(memory.space.value.lower())}{word}" for word in ("End", "Bytes"))
+    end_name = f"{constant(memory.space.value.lower())}End"
     return MemoryTable(
         space=memory.space.value,
         core=memory.core.value,
         member=memory_member(memory.space),
         sizes=tuple(_size_lines(sizes)),
-        places=tuple(_filled([*places, f"{end_name} = {end}", f"{capacity} = {_capacity(memory)}"])),
+        places=tuple(_filled([*places, f"{end_name} = {end}"])),
         end=end_name,
-        capacity=capacity,
-        kept_free=f"The top {(memory.size - memory.usable) // _KIB} KiB of UB are scratch of Select."
-        if memory.space is MemorySpace.UB
-        else "",
+        capacity=f"{SCOPE}::{capacity_of(memory)}",
         alignment=memory.alignment,
         unproved=tuple(unproved),
         single=tuple(
@@ -265,18 +250,12 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
     )
 
 
-def _capacity(memory: Memory) -> str:
-    """The usable bytes as KiB, less what is left free where that is none."""
-    whole, free = memory.usable // _KIB, -memory.usable % _KIB
-    return f"{whole} * {_KIB}" if not free else f"{whole + 1} * {_KIB} - {free}"
-
-
 def _shift(gap: int, program: Program) -> str:
     """Bytes that are left out so that a buffer begins in the other half of a row of banks."""
     if not gap:
         return ""
     half = program.device.architecture.half_bank_row
-    return f" + {_HALF_BANK_ROW}" if gap == half else f" + {gap}"
+    return f" + {HALF_BANK_ROW}" if gap == half else f" + {gap}"
 
 
 def _slot_bytes(buffer: Buffer, memory: Memory) -> Expr:
@@ -296,6 +275,10 @@ def divisor(size: Expr, program: Program) -> int:
     """A number that divides a size for all legal options; sizes are at least 1."""
     known = {each.named.name: each for each in program.constants}
 
+    def is_fixed(expr: Expr) -> bool:
+        """Whether it is a number, or a constant of the device."""
+        return isinstance(expr, Const) and (not isinstance(expr, Named) or known[expr.name].of_device)
+
     def of(expr: Expr) -> int:
         if isinstance(expr, Named):
             item = known[expr.name]
@@ -311,7 +294,7 @@ def divisor(size: Expr, program: Program) -> int:
             return left * right
         if expr.op == "round_up":
             return right
-        if expr.op == "//" and isinstance(expr.right, Const) and not isinstance(expr.right, Named):
+        if expr.op == "//" and is_fixed(expr.right):
             return left // right if left % right == 0 else 1
         return gcd(left, right) if expr.op in ("+", "-", "min", "max") else 1
 

@@ -9,7 +9,6 @@ anything else stay as they are.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +24,6 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import PickTensor, SetCrossFlag, SetEvent, Stage, WaitCrossFlag
 
 TYPE, PARAMETER = "StageOperands", "operands"
-_WIDTH = 80
 _CTYPES = {"int64": "int64_t ", "float32": "float "}
 _KINDS = (Kind.TENSOR, Kind.LIST, Kind.FIELD, Kind.FLAG)
 """The order of members; among tiling fields, integers come first."""
@@ -40,10 +38,15 @@ class Member:
     name: str
     meaning: str
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether it has to be bound where the struct is made."""
+        return self.ctype.endswith("&")
+
 
 @dataclass(frozen=True, slots=True)
 class PartOperands:
-    """What the attention over ``keys`` gives for the members, in their order.
+    """What the attention over ``keys`` gives for each member, references first.
 
     ``name`` is the function that makes them, ``variable`` the local that holds them.
     """
@@ -51,12 +54,7 @@ class PartOperands:
     name: str
     variable: str
     keys: str
-    values: tuple[str, ...]
-
-    @property
-    def lines(self) -> list[str]:
-        """The values as lines of a list."""
-        return textwrap.wrap(", ".join(self.values), _WIDTH)
+    values: tuple[tuple[Member, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,11 @@ def shared_stages(program: Program, ctypes: Mapping[GlobalTensor, str]) -> Share
     return SharedStages(
         functions=first_of,
         members=members,
-        parts={part: _part(part, [pairs[part].get(own, own) for own in order]) for part in parts if order},
+        parts={
+            part: _part(part, members, [pairs[part].get(own, own) for own in order])
+            for part in parts
+            if order
+        },
         spelled=spelled,
         taking=frozenset(each.stem for each in first_of.values() if differing & operands.used_by(each)),
     )
@@ -273,9 +275,10 @@ def _name(own: StageOperand, part: str) -> str:
     return f"{name[:1].lower()}{name[1:]}"
 
 
-def _part(part: str, operands: Sequence[StageOperand]) -> PartOperands:
+def _part(part: str, members: Sequence[Member], operands: Sequence[StageOperand]) -> PartOperands:
     variable = f"{keys_of(part)}Operands"
-    return PartOperands(f"{part}Operands", variable, keys_of(part), tuple(map(member_text, operands)))
+    values = tuple(zip(members, map(member_text, operands), strict=True))
+    return PartOperands(f"{part}Operands", variable, keys_of(part), values)
 
 
 def member_text(own: StageOperand) -> str:

@@ -5,7 +5,6 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -71,8 +70,6 @@ _EARLIER, _EARLIER_ITEM = "earlier", "earlierWork"
 """The locals that hold the scalars of an earlier step, and its item."""
 _PLACE = "itemPlace"
 """The local that says where a decoded item is kept."""
-_KEPT = 84
-"""Columns of the scalars that a step keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +232,12 @@ class Writer:
         steps, expr = keep.steps, self._spelling.expr
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
         _, single = kept_scalars(keep, self._decoding)
-        values = ", ".join(expr(symbol) for symbol in single)
         yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
         if any(symbol.same(steps.run) for symbol in single) or steps.runs.name in self._read:
             yield f"{runs} += {expr(keep.begins)};"
             yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
-        text = f"{kept_member(keep)}[{slot}] = {{{values}}};"
-        yield from textwrap.wrap(text, _KEPT, subsequent_indent=_INDENT, break_long_words=False)
+        for symbol in single:
+            yield f"{kept_member(keep)}[{slot}].{scalar(symbol)} = {expr(symbol)};"
 
     def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
         keep, expr = earlier.keep, self._spelling.expr

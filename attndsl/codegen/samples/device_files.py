@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attndsl.codegen.host.tiling_text import host_text
+from attndsl.codegen.kernel.device_header import DEVICE_HEADER, SCOPE, device_constants
 from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import kernel_text, schedule_of
 from attndsl.codegen.kernel.schedule_header import schedule_file
@@ -13,9 +14,22 @@ from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
+from attndsl.target import Device
 
-RUNTIME = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
+_COPIED = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
+RUNTIME = (f"op_kernel/{DEVICE_HEADER}", *_COPIED)
 """What the texts of all kernels, and all plans, rest on."""
+
+
+def runtime_files(device: Device) -> dict[str, str]:
+    """The files of ``RUNTIME`` for a device."""
+    constants = render(
+        "op_kernel/device.h.j2",
+        architecture=device.architecture.name,
+        scope=SCOPE,
+        constants=device_constants(device),
+    )
+    return {f"op_kernel/{DEVICE_HEADER}": constants, **{path: runtime(path) for path in _COPIED}}
 
 
 def kernel_path(compiled: Compiled) -> str:
@@ -64,7 +78,7 @@ def files_around(kernels: Sequence[Compiled]) -> dict[str, str]:
     for text in kernel_files(kernels).values():
         schedule = schedule_of(text.first, text.name)
         found[_schedule_path(text.name)] = render("op_kernel/schedule.h.j2", schedule=schedule)
-    found |= {path: runtime(path) for path in RUNTIME}
+    found |= runtime_files(kernels[0].program.device)
     found[f"op_kernel/{names.kernel}.cpp"] = render("op_kernel/entry.cpp.j2", entry=entry_text(kernels))
     found[f"op_kernel/{names.op}_tiling.h"] = render("op_kernel/tiling.h.j2", host=host)
     found[f"op_host/{names.op}_plan.h"] = render("op_host/plan.h.j2", host=host)

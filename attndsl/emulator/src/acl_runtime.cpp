@@ -143,7 +143,10 @@ aclError copy(const char* call, void* dst, size_t room, const void* src, size_t 
   if (target) open_to_host(*target);
   std::memmove(dst, src, count);
   uint64_t from = source ? static_cast<uint64_t>(static_cast<const uint8_t*>(src) - source->data) : 0;
-  if (source && !target) check_defined(*source, from, count, call, at);
+  if (source && !target) {
+    check_defined(*source, from, count, call, at);
+    save_copy_to_host(dst, count);
+  }
   if (target) {
     uint64_t to = static_cast<uint64_t>(static_cast<uint8_t*>(dst) - target->data);
     if (!source) target->shadow.set_defined(to, count, true);

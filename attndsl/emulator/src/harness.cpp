@@ -192,6 +192,8 @@ int launch(const Request& r) {
     m.add_region(a.name, base + a.offset, a.bytes, end - a.offset - a.bytes, a.output, a.defined)->real = a.real;
     mprotect(base + end, 4096, PROT_NONE);  // a wild pointer behind the array ends the run
   }
+  // of a package: workspace and tiling data come last, and the system's part is left out of what is passed
+  if (arguments.size() >= 2) m.user_workspace = static_cast<uint8_t*>(arguments[arguments.size() - 2]);
   catch_crashes();
   m.run([&] { of_running_half(entries(), r.entry).call(arguments.data()); });
   write_report(r, m);

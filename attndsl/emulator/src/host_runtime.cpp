@@ -157,7 +157,21 @@ const Knobs& knobs() {
   return k;
 }
 
+void save_copy_to_host(const void* bytes, uint64_t count) {
+  static int copies = 0;
+  if (!*setting("ATTNEMU_COPIES")) return;
+  std::string path = format("%s/%03d.bin", setting("ATTNEMU_COPIES"), copies++);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  bool written = file && std::fwrite(bytes, 1, count, file) == count;
+  if (file) written = std::fclose(file) == 0 && written;
+  if (!written) {
+    std::fprintf(stderr, "attnemu-error: cannot write %s\n", path.c_str());
+    std::exit(3);
+  }
+}
+
 BlockNumberOfCore::operator int64_t() const { return core ? core->block : 0; }
+BlocksOfLaunch::operator int64_t() const { return core ? machine->shape.blocks : 0; }
 
 bool check_enabled(const char* check) {
   if (!std::strcmp(check, "memcheck")) return knobs().memcheck;
@@ -252,6 +266,10 @@ bool note_task_type(const char* mangled, int type, long key) {
   return true;
 }
 
-uint64_t tiling_key() { return 0; }
+namespace {
+uint64_t key_of_launches = 0;
+}
+void set_tiling_key(uint64_t key) { key_of_launches = key; }
+uint64_t tiling_key() { return key_of_launches; }
 
 }  // namespace attnemu

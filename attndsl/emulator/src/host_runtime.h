@@ -38,6 +38,8 @@ void close_to_host(const Allocation& a);
 
 void report_host(const char* check, const char* rule, const SourceLine& at, std::string message, const std::string& buffer,
                  uint64_t address = 0, uint64_t bytes = 0, const std::string& kernel_source = "");
+// Keeps what the program copied from the device as a file of its own, where the caller asked for it.
+void save_copy_to_host(const void* bytes, uint64_t count);
 // What the timeline predicts for all launches so far.
 double device_cycles();
 // Adds what the launch in progress has found to the report.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import IllegalScheduleValue
@@ -27,7 +26,7 @@ def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
         return tuple(_continuous(context) for context in contexts)
     if schedule.score_slots == "prefetch":
         legal = '"ring" or "auto" in a pipeline that drains'
-        raise IllegalScheduleValue("score_slots", "prefetch", legal, "ring", UNKNOWN_LINE)
+        raise IllegalScheduleValue("score_slots", "prefetch", legal, "ring")
     return contexts
 
 
@@ -44,7 +43,7 @@ def _waits_first(context: Context) -> bool:
     """
     stated = context.schedule.score_slots
     if stated == "prefetch" and context.widens:
-        raise IllegalScheduleValue("score_slots", stated, '"ring" with widened rows', "ring", UNKNOWN_LINE)
+        raise IllegalScheduleValue("score_slots", stated, '"ring" with widened rows', "ring")
     if stated == "auto":
         return not context.rows.one_position and not context.widens
     return stated == "prefetch"

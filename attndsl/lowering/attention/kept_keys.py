@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from attndsl.expr import Expr, Named, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SLOT
-from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.attention_pattern import values_are_channels
+from attndsl.lowering.match.choice_of_ways import takes
 from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
@@ -39,15 +39,15 @@ def keeps_keys(context: Context) -> bool:
     Raises:
         IllegalScheduleValue: the schedule asks for that where it cannot be.
     """
-    stated = context.schedule.value_source
-    if stated == "memory":
-        return False
-    problem = _problem(context)
-    if stated == "keys" and problem:
-        raise IllegalScheduleValue(
-            "value_source", stated, f'"memory" or "auto" {problem}', "auto", context.where
-        )
-    return not problem and (stated == "keys" or context.signature.padded_value_size >= LONG_ROW)
+    long_rows = context.signature.padded_value_size >= LONG_ROW
+    return takes(
+        context.schedule,
+        "value_source",
+        "keys",
+        other="memory",
+        problem=lambda: _problem(context),
+        by_itself=long_rows,
+    )
 
 
 def _problem(context: Context) -> str:

@@ -71,13 +71,14 @@ def start_rows(context: Context) -> Stage:
     )
     softmax = context.attention.softmax
     if softmax is None:
-        return _start(context, "StartRows", _of_sums(context), "Initializes the divisors of the rows.")
-    sink = softmax.sink
+        doc = "Divisors of rows that have seen no key: the first tile is added like all others."
+        return _start(context, "StartRows", _of_sums(context), doc)
+    sink, doc = softmax.sink, "Rows have seen no key: the first tile is merged like all others."
     if sink is not None:
         seeded = seq(_seeded(context, sink))
         once = context.schedule.split_kv == 1
         body = seeded if once else seq(If(condition=SPLIT == 0, then=seeded, otherwise=body))
-    return _start(context, "StartRows", body, "Initializes the maxima and sums of the rows.")
+    return _start(context, "StartRows", body, doc)
 
 
 def _of_sums(context: Context) -> Seq:
@@ -106,7 +107,9 @@ def _seeded(context: Context, sink: nodes.Node) -> Statement:
         logits = whole(b.new_max, 0, CHUNK)
         return [
             *context.rows.first_of_step(),
-            Note(text=f"rowMax = max(sink, lowest); rowSum = exp(sink - rowMax)  ({where.in_spec})"),
+            Note(
+                text=f"rowMax = max(sink, lowest); rowSum = exp(sink - rowMax)  ({context.spec_line(where)})"
+            ),
             *number_blocks(context, sink, b.row_blocks, context.rows.each_run, "sink"),
             BlockReduce(
                 op="Max",
@@ -125,7 +128,7 @@ def start_sums(context: Context, *, always: bool = True) -> Stage:
     """The weighted sums of rows that have seen no value: zero; ``always``: of an item with one tile, too."""
     state = vector_buffers(context).accumulator
     fill = Fill(dst=whole(state, 0, ROWS * context.padded_value_size), value=Const(0), where=context.where)
-    doc = "Initializes the weighted sums of the rows."
+    doc = "Weighted sums begin with 0: the first tile is added like all others."
     return _start(context, "StartSums", seq(fill), doc, always=always)
 
 

@@ -42,7 +42,7 @@ def as_fractals(context: Context) -> bool:
         return False
     if adds_rounded(context):
         rule = '"rows" where sums of rows are those of rounded probabilities'
-        raise IllegalScheduleValue("prob_layout", "fractals", rule, "rows", context.where)
+        raise IllegalScheduleValue("prob_layout", "fractals", rule, "rows")
     return True
 
 

@@ -8,7 +8,6 @@ for a slot before its first scores go there.
 
 from __future__ import annotations
 
-from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.tile_slots import steps_begun
@@ -16,10 +15,11 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0
 from attndsl.lowering.emit.shorthands import chunks, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.choice_of_ways import takes
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.instructions import Fill, StoreRows
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref
 from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
 
@@ -32,15 +32,15 @@ def warms_slots(context: Context) -> bool:
     Raises:
         IllegalScheduleValue: the schedule asks for that where it cannot be.
     """
-    stated = context.schedule.first_stores
-    if stated == "cube":
-        return False
-    problem = _problem(context)
-    if stated == "vector" and problem:
-        raise IllegalScheduleValue(
-            "first_stores", stated, f'"cube" or "auto" {problem}', "cube", UNKNOWN_LINE
-        )
-    return not problem and (stated == "vector" or context.schedule.max_rows > BAND_ROWS)
+    many_rows = context.schedule.max_rows > BAND_ROWS
+    return takes(
+        context.schedule,
+        "first_stores",
+        "vector",
+        other="cube",
+        problem=lambda: _problem(context),
+        by_itself=many_rows,
+    )
 
 
 def _problem(context: Context) -> str:
@@ -67,7 +67,7 @@ def warm_slots(context: Context) -> Stage:
     rows = context.inventory.field(
         "warmRows", _rows(context), "rows of a slot that vector cores store to first"
     )
-    half = ceil_div(rows, context.architecture.aiv_per_aic)
+    half = ceil_div(rows, VECTOR_CORES)
 
     def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
         place = (_STEP % slots * rows_per_task + _FIRST + r0) * size

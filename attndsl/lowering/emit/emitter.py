@@ -42,6 +42,7 @@ from attndsl.lowering.signature.tensor_layouts import stride_value
 from attndsl.target import Architecture, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.naming import camel
 from attndsl.tile.program import tiling_scalar
 
@@ -88,6 +89,10 @@ class Emitter:
     def product_dtype(self) -> str:
         """The dtype of the products of matrix multiplies."""
         return "int32" if self.cube_dtype == "int8" else "float32"
+
+    def spec_line(self, where: SourceLine) -> str:
+        """An author's line as comments of the kernel name it."""
+        return where.beside(self.signature.spec_file)
 
     def label(self, name: str) -> str:
         """The name of a stage, ring or field of this attention."""
@@ -217,7 +222,7 @@ class Emitter:
     def rows_per_vector(self) -> Named:
         """Query rows of one vector core, at most."""
         meaning = "query rows of one vector core, at most"
-        rows = self.max_rows // self.architecture.aiv_per_aic
+        rows = self.max_rows // VECTOR_CORES
         return self.inventory.constant("rowsPerVector", rows, meaning)
 
     def _option(self, name: str, option: str, meaning: str) -> Named:

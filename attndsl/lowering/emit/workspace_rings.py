@@ -42,12 +42,12 @@ def _ring(
 
 def partial_max(emit: Emitter) -> GlobalTensor:
     """Row maxima of the key splits."""
-    return _partial(emit, "partialMax", _lanes(emit), "row maxima of key splits")
+    return _partial(emit, "partialMax", STATISTIC_LANES, "row maxima of key splits")
 
 
 def partial_sum(emit: Emitter) -> GlobalTensor:
     """Row sums of the key splits."""
-    return _partial(emit, "partialSum", _lanes(emit), "row sums of key splits")
+    return _partial(emit, "partialSum", STATISTIC_LANES, "row sums of key splits")
 
 
 def partial_out(emit: Emitter) -> GlobalTensor:
@@ -65,8 +65,3 @@ def _partial(emit: Emitter, name: str, row: ExprLike, meaning: str) -> GlobalTen
         emit.label("partialRows"), rows, "rows of all key splits, 0 without any"
     )
     return emit.inventory.tensor(emit.label(name), "float32", rows * row, "device", meaning)
-
-
-def _lanes(emit: Emitter) -> Named:
-    meaning = "lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed"
-    return emit.inventory.host_constant("statisticLanes", int(STATISTIC_LANES.value), meaning)

@@ -20,6 +20,7 @@ from attndsl.lowering.keys.stored_rows import Contiguous
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import LoadRows, StoreRows
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_scalar
 from attndsl.tile.scalars import free
 from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
@@ -66,7 +67,7 @@ def _places(emit: Emitter, source: AppendedRows) -> _Places:
     ring, entered = source.ring, source.enter(emit)
     lets = tuple(each for each in entered if isinstance(each, Let))
     assert len(lets) == len(entered)
-    first: Expr = BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK
+    first: Expr = BLOCK_INDEX * VECTOR_CORES + SUB_BLOCK
     slot: Expr = source.appended_at + _NEW
     if ring is not None:  # of more new rows than the ring holds, the last ones stay
         first = maximum(0, _NEW_ROWS - ring.rows_of_turn(emit)) + first
@@ -113,7 +114,7 @@ def _rows_of(emit: Emitter, group: Sequence[_Places]) -> Seq:
         var=_NEW,
         begin=places.first,
         end=_NEW_ROWS,
-        step=BLOCK_COUNT * emit.architecture.aiv_per_aic,
+        step=BLOCK_COUNT * VECTOR_CORES,
         body=seq(Let(symbol=_SLOT, value=places.slot), copies),
         where=where,
     )

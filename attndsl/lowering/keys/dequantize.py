@@ -26,7 +26,7 @@ from attndsl.lowering.rows.row_segments import RowSegment, ToSegment
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import ConvertToNz, LoadBlocks, LoadRows, StoreRows
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
-from attndsl.tile.instructions.units import FRACTAL, block_elements, repeat_elements
+from attndsl.tile.instructions.units import FRACTAL, VECTOR_CORES, block_elements, repeat_elements
 from attndsl.tile.program import SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, Let, Seq, Statement, seq
 
@@ -68,7 +68,7 @@ class Dequantized(KeySourceAdapter):
 
     def widen(self, emit: Emitter) -> Seq:
         """The rows of the running tile widened, to their slot of the ring; the vector cores share them."""
-        half, step = ceil_div(KEYS, emit.architecture.aiv_per_aic), self._step(emit)
+        half, step = ceil_div(KEYS, VECTOR_CORES), self._step(emit)
         over_rows = For(
             var=_K0,
             begin=_BEGIN,

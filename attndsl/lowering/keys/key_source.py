@@ -54,6 +54,7 @@ class KeySource(ABC):
     ) -> Statement:
         """``body`` for each segment of rows ``n0 .. n0 + rows - 1`` of the running tile.
 
+        Any rows of any tile are asked for, in any order and on each core: nothing is kept from those before.
         ``touched``: the buffers of which different segments touch different elements.
         """
 

@@ -27,6 +27,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
+from attndsl.lowering.masks.hidden_lanes import hide_lanes, score_lanes
 from attndsl.lowering.masks.mask_bits import (
     BITS_BLOCK,
     HALF_REPEAT,
@@ -34,7 +35,7 @@ from attndsl.lowering.masks.mask_bits import (
     mask_buffers,
     to_bits,
 )
-from attndsl.lowering.masks.mask_kind import MaskKind, hide_lanes, score_lanes
+from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.lowering.masks.told_ends import bytes_mask
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Fill, LoadRows
@@ -79,7 +80,7 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mo
         return [LoadRows(dst=whole(work.loaded, 0, KEYS), src=source, where=node.where)]
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         source=mask.name,
         tile_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
@@ -108,7 +109,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
         return [For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True)]
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         source=mask.name,
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
@@ -128,7 +129,7 @@ def _of_whole_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> 
         return If(condition=hidden, then=seq(Fill(dst=lanes, value=value, where=node.where)))
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         apply=lambda context: [context.rows.each_row(hide, (score,))],
     )
 
@@ -164,7 +165,7 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         ]
 
     return Modifier(
-        title=_title(node, mask),
+        title=_title(context, node, mask),
         source=mask.name,
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
@@ -173,9 +174,9 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     )
 
 
-def _title(node: nodes.Replace, mask: nodes.Input) -> str:
+def _title(context: Context, node: nodes.Replace, mask: nodes.Input) -> str:
     what = "does not show" if isinstance(node.condition, nodes.Opposite) else "hides"
-    return f"score = {node.value:g} where {mask.name} {what} the key  ({node.where.in_spec})"
+    return f"score = {node.value:g} where {mask.name} {what} the key  ({context.spec_line(node.where)})"
 
 
 def _select(context: Context, node: nodes.Replace, bits: Region) -> For:

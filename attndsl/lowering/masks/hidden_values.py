@@ -30,10 +30,13 @@ def vanishing_masks(modifiers: Sequence[nodes.Node]) -> list[nodes.Replace]:
 
 
 def value_after(modifiers: Sequence[nodes.Node], value: float) -> float:
-    """What ``modifiers`` make of a score of this value where no further mask replaces it; NaN if unknown."""
+    """What ``modifiers`` make of a score of this value where no further mask replaces it; NaN if unknown, as
+    it is of every modifier that is not known here."""
     for node in modifiers:
         if isinstance(node, nodes.Elementwise):
             value = _applied(node, value)
+        elif not isinstance(node, nodes.Replace):
+            return _ANY
     return value
 
 

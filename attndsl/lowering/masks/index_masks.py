@@ -8,8 +8,9 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.hidden_lanes import score_lanes
 from attndsl.lowering.masks.interval_bounds import hides_some
-from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers, score_lanes
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
 from attndsl.lowering.masks.visible_interval import Interval, key_interval, visible_interval
 from attndsl.tile.instructions import FillInterval
 from attndsl.tile.statements import If, Statement, seq
@@ -46,7 +47,7 @@ def _fill(context: Context, node: nodes.Replace, side: Interval) -> Statement:
 
 def _lower(context: Context, node: nodes.Replace) -> Modifier:
     interval = key_interval(node, known_numbers(context).floats)
-    title = f"score = {node.value:g} where the query does not see the key  ({node.where.in_spec})"
+    title = f"score = {node.value:g} where the query does not see the key  ({context.spec_line(node.where)})"
     return Modifier(title=title, apply=lambda context: fill_hidden(context, node, interval))
 
 

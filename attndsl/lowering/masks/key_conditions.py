@@ -15,16 +15,16 @@ from typing import TypeAlias
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Symbol, binary, compare, maximum, minimum
+from attndsl.expr.conditions import joined_parts
 from attndsl.expr.intervals import bounds, is_integral
+from attndsl.expr.operators import OPERATORS
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.visible_interval import (
-    NEGATED,
     Interval,
     intersection,
     is_false,
-    joined_parts,
     shown_interval,
     whole_numbers,
 )
@@ -33,8 +33,6 @@ from attndsl.lowering.operands.key_elements import reads_keys
 from attndsl.lowering.operands.key_numbers import KEY, affine
 
 _INDICES = frozenset({"b", "n", "i", "j"})
-TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-_NEGATED = {**NEGATED, "==": "!=", "!=": "=="}
 LARGEST = 2**21
 """No number in lanes is larger: of twice this one, the quotients of fp32 numbers are still the right ones."""
 _MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
@@ -162,8 +160,8 @@ class KeyConditions:
             every = (expr.op == "and") == holds
             parts = joined_parts(expr, expr.op)
             return Joined(tuple(self._condition(part, holds) for part in parts), every)
-        if isinstance(expr, Compare) and expr.op in _NEGATED:
-            return self._comparison(expr, expr.op if holds else _NEGATED[expr.op], holds)
+        if isinstance(expr, Compare):
+            return self._comparison(expr, expr.op if holds else OPERATORS[expr.op].opposite, holds)
         if isinstance(expr, Load):
             return self._condition(compare("!=", expr, 0), holds)
         raise self._refused(f"'{expr}' is no comparison")
@@ -185,7 +183,7 @@ class KeyConditions:
         if all(sides):
             left, right = left - right, Const(0)
         elif sides[1]:
-            left, right, op = right, left, TURNED[op]
+            left, right, op = right, left, OPERATORS[op].mirrored
         if KEY.name not in left.symbols():
             return KeyTest(None, op, left - right)
         number = self._number(left)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Load, binary, ceil_div, compare, maximum, minimum, round_up
+from attndsl.expr.operators import OPERATORS
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -18,10 +19,10 @@ from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, FIRST_KEY, HEAD, HEAD
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.masks.hidden_lanes import hide_lanes
 from attndsl.lowering.masks.index_masks import fill_hidden
 from attndsl.lowering.masks.key_conditions import (
     FORMS,
-    TURNED,
     Condition,
     Division,
     Joined,
@@ -29,7 +30,7 @@ from attndsl.lowering.masks.key_conditions import (
     KeyNumber,
     KeyTest,
 )
-from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, hide_lanes, known_numbers
+from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind, known_numbers
 from attndsl.lowering.masks.tile_tests import TileTest
 from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.operands.block_elements import POSITION, fill_signs, shared_by
@@ -109,7 +110,7 @@ class _Tests:
         where, negative = self.node.where, number.slope < 0
         shift = test.bound - number.rest if negative else number.rest - test.bound
         lanes = self._lanes(self.numbers)
-        mode = _MODES[TURNED[test.op] if negative else test.op]
+        mode = _MODES[OPERATORS[test.op].mirrored if negative else test.op]
         if number.block is not None:
             made = [fill_signs(self.context, element, number.block, shift, lanes, where)]
         else:
@@ -203,8 +204,9 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
         rows: For = context.rows.each_row(row, (score,))
         return [*(fill_hidden(context, node, visible.interval) if bounded else ()), rows]
 
+    line = context.spec_line(node.where)
     return Modifier(
-        title=f"score = {node.value:g} where a test of its indices hides the key  ({node.where.in_spec})",
+        title=f"score = {node.value:g} where a test of its indices hides the key  ({line})",
         source=", ".join(str(each.element) for each in tests.elements),
         tile_loads=tuple(each.loaded for each in of_tiles),
         row_loads=tuple(each.loaded for each in of_rows),

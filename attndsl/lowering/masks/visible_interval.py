@@ -14,14 +14,15 @@ from functools import reduce
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Compare, Const, Expr, Logic, maximum, minimum
+from attndsl.expr.conditions import joined_parts
 from attndsl.expr.intervals import is_integral
+from attndsl.expr.operators import OPERATORS, ORDERINGS
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
 from attndsl.lowering.operands.key_numbers import affine, difference
 
 _KEY = "j"
-NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 # A literal is rounded where no rounding of the spec's own double arithmetic could carry it over an integer:
 # sums with integers below 2**32 are off by less than 2**-20.
 _LARGEST, _CLEAR = 2**31, 2.0**-20
@@ -77,8 +78,8 @@ class _Conditions:
         if isinstance(expr, Logic):
             parts = [self.shown(part, holds=holds) for part in joined_parts(expr, expr.op)]
             return intersection(parts) if (expr.op == "and") == holds else self._union(expr, parts)
-        if isinstance(expr, Compare) and expr.op in NEGATED:
-            return self._bound(expr, expr.op if holds else NEGATED[expr.op])
+        if isinstance(expr, Compare) and expr.op in ORDERINGS:
+            return self._bound(expr, expr.op if holds else OPERATORS[expr.op].opposite)
         raise self._refused(f"'{expr}' bounds none")
 
     def _union(self, expr: Expr, parts: list[Interval]) -> Interval:
@@ -138,13 +139,6 @@ class _Conditions:
 def is_false(expr: Expr) -> bool:
     """Whether an expression is the literal that negations compare with."""
     return isinstance(expr, Const) and expr.value is False
-
-
-def joined_parts(expr: Expr, op: str) -> tuple[Expr, ...]:
-    """The conditions that one operation joins."""
-    if isinstance(expr, Logic) and expr.op == op:
-        return (*joined_parts(expr.left, op), *joined_parts(expr.right, op))
-    return (expr,)
 
 
 def intersection(parts: list[Interval]) -> Interval:

@@ -14,6 +14,7 @@ from typing import Any
 from attndsl.expr import Expr, Named
 from attndsl.lowering.match.schedule_options import Legal, Schedule
 from attndsl.target import Architecture
+from attndsl.tile.instructions.units import VECTOR_CORES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ class Coupling:
     by: str
     bound: Callable[[int, int], int]
     written: str
-    holds: Callable[[Any, Any, int], Any]
+    holds: Callable[[Any, Any, Any], Any]
     repaired: Callable[[int, int], int]
     nearest: Callable[[Legal, int, int], int]
     rule: str
@@ -66,7 +67,7 @@ class Coupling:
         """What kernels assert of the constants that stand for options; None where one of the two has none."""
         if not self.asserted or not {self.option, self.by} <= options.keys():
             return None
-        found: Expr = self.holds(options[self.option], options[self.by], architecture.aiv_per_aic)
+        found: Expr = self.holds(options[self.option], options[self.by], VECTOR_CORES)
         return found
 
 

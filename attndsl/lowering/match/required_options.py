@@ -1,31 +1,29 @@
-"""Schedule options fixed by the computation; a spec cannot override them."""
+"""Schedule options that the computation fixes, or bounds from below."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const
 from attndsl.lowering.match.attention_pattern import Computation
-
-
-@dataclass(frozen=True, slots=True)
-class RequiredOption:
-    """A schedule option that the computation fixes, and why; ``where``: the line that asks for it."""
-
-    name: str
-    value: int
-    why: str
-    where: SourceLine
+from attndsl.lowering.match.schedule_options import BAND_ROWS, RequiredOption
 
 
 def required_options(computation: Computation) -> tuple[RequiredOption, ...]:
-    """The schedule options that a computation fixes, the first for each name."""
+    """The schedule options that a computation fixes, the first for each name; a spec cannot override them."""
     found: dict[str, RequiredOption] = {}
     for choice in (*_tiles(computation), *_unsplit(computation)):
         found.setdefault(choice.name, choice)
     return tuple(found.values())
+
+
+def least_options(computation: Computation) -> tuple[RequiredOption, ...]:
+    """The least values of options that nobody but an author goes below, for whose own choice
+    :func:`attndsl.lowering.preconditions.groups_fit_a_vector_core` asks which calls there are."""
+    if computation.selection is None:
+        return ()
+    why = "all heads of a selection are rows of one vector core"
+    return (RequiredOption("max_rows", BAND_ROWS, why, computation.selection.where),)
 
 
 def _tiles(computation: Computation) -> Iterator[RequiredOption]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from math import isnan
 
-from attndsl.lowering.match.required_options import RequiredOption
+from attndsl.base.source_location import SourceLine
 from attndsl.target import Architecture, Device
 from attndsl.tile.instructions.units import block_elements
 
 DEFAULT = "default"
 """Why an option has the value it has if nobody asked for another."""
 BAND_ROWS = 128
-"""Rows of one matrix multiply at most: two slots of their operands and products fill L0."""
+"""The most rows of one matrix multiply: two slots of their operands and products fill L0."""
 MANY_ROWS = 2 * BAND_ROWS
-"""Rows of a task of prompts: more are left to who states them, as they take the unified buffer."""
+"""Rows of a task of prompts, the most that is legal: their numbers take the unified buffer."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
@@ -85,7 +85,7 @@ class Schedule:
             reorders, or "fractals": the vector cores store them in the order of L1.
         score_slots: slots of score tiles: "ring": as many as of all rings; "prefetch": one less, and the
             cube waits for the probabilities of a tile before it puts scores in its place; "auto": one less
-            for prompts in a continuous pipeline.
+            for prompts in a continuous pipeline whose rows are not widened.
         first_stores: who stores first to the slots of score tiles: "vector": vector cores store zeros before
             the cube has scores, so that L2 holds the slots; "cube": nobody does; "auto": vector cores for
             tasks of several bands of rows, where they can.
@@ -128,6 +128,20 @@ class Schedule:
     def rows_per_core(self, architecture: Architecture) -> int:
         """Rows of a task that one vector core has."""
         return self.max_rows // architecture.aiv_per_aic
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredOption:
+    """A value of a schedule option that the computation asks for, why, and the line that says so.
+
+    The line tells no two apart: programs that are stored on disk come from any copy of a spec, and kernels
+    that share a text may come from several.
+    """
+
+    name: str
+    value: int
+    why: str
+    where: SourceLine = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +209,7 @@ _LEGAL = {
     "slots": Legal(1, 2),
     "result_slots": Legal(1, 2),
     "widen_lead": Legal(0, 6),
-    "max_rows": Legal(16, 256, 16),
+    "max_rows": Legal(16, MANY_ROWS, 16),
     "split_kv": Legal(1, 4096, words=("auto", "idle", "even")),
     "value_n": Legal(16, 256, 16, _AUTO),
     "value_width": Legal(16, 1024, 16, _AUTO),
@@ -238,7 +252,7 @@ def describe(
     values, found = asdict(schedule), reasons(schedule, stated, required, chosen)
     for choice in required:
         found[choice.name] += f" ({choice.where})"
-    width = max(len(field.name) for field in fields(schedule))
+    width = max(len(each.name) for each in fields(schedule))
     return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
 from math import gcd
 
 from attndsl.lowering.match.schedule_options import BAND_ROWS, ROW_STEP, Schedule
@@ -17,92 +17,190 @@ _TILE_OF_MANY_ROWS = 256
 _LEAST_ROWS = 64
 
 
-def smaller(
-    schedule: Schedule, stated: Mapping[str, object], architecture: Architecture, space: str = "UB"
-) -> Schedule | None:
-    """The next schedule to try when one does not fit into ``space``; only what the author left open changes.
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """What a schedule may become.
 
-    In the unified buffer probabilities travel as rows first, which takes 96 bytes less. In L1 the queries of
-    the next item wait first, then keys do not stay until they are values, then copies of values become
-    narrow. A task of one band of rows is next: there is time to read keys again while the
-    vector cores work. Then results, which are loaded once a tile, have one slot, and so has all else of
-    latent rows. Fewer rows a vector step cost what instructions wait for each other. Fewer rows a task, down
-    to 64, fill the cube badly: tiles of 256 keys are tried before. Smaller tiles cost more exchanges between
-    the cores, a single slot costs the overlap of copies and computation, and still fewer rows a task come
-    last.
+    Attributes:
+        architecture: the device that it is for.
+        stated: options that somebody states, or the computation, which stay.
+        least: values that options do not go below.
     """
-    may = {name for name in asdict(schedule) if name not in stated}
-    widest = max(schedule.base_n, schedule.columns)
-    if "base_k" in may and widest * schedule.base_k > _WIDE and schedule.base_k > _LEAST_DEPTH:
-        return replace(schedule, base_k=schedule.base_k // 2 // 16 * 16)
-    if space == "UB" and "prob_layout" in may and schedule.prob_layout != "rows":
-        return replace(schedule, prob_layout="rows")
-    if space == "L1" and (narrower := _with_less_in_l1(schedule, may)) is not None:
-        return narrower
-    fewer = _with_fewer_rows(schedule, may, architecture)
-    if fewer is not None and fewer.max_rows >= BAND_ROWS:
-        return fewer
-    if "result_slots" in may and space == "UB" and schedule.result_slots > 1:
-        return replace(schedule, result_slots=1)
-    latent = schedule.value_width != "auto"
-    if latent and "slots" in may and space == "UB" and schedule.rows > ROW_STEP and schedule.slots > 1:
-        return replace(schedule, slots=1)
-    if "rows" in may and space == "UB" and schedule.rows % (2 * ROW_STEP) == 0:
-        slots = schedule.slots if "result_slots" in may else schedule.result_slots
-        return replace(schedule, rows=schedule.rows // 2, result_slots=slots)
-    if "result_rows" in may and space == "UB" and schedule.result_rows != "auto":
-        return replace(schedule, result_rows="auto")
-    may_shrink = "tile_k" in may and schedule.tile_k % 128 == 0
-    if may_shrink and space == "UB" and schedule.tile_k > _TILE_OF_MANY_ROWS:
-        return replace(schedule, tile_k=schedule.tile_k // 2)
-    if fewer is not None and fewer.max_rows >= _LEAST_ROWS:
-        halved = may_shrink and space == "UB" and schedule.tile_k == _TILE_OF_MANY_ROWS
-        return replace(fewer, tile_k=2 * _TILE_OF_MANY_ROWS) if halved else fewer
-    if may_shrink and schedule.tile_k > 128:
-        return replace(schedule, tile_k=schedule.tile_k // 2)
-    if "slots" in may and schedule.slots > 1:
-        return replace(schedule, slots=1, result_slots=1 if "result_slots" in may else schedule.result_slots)
-    if may_shrink:
-        return replace(schedule, tile_k=schedule.tile_k // 2)
-    return fewer
+
+    architecture: Architecture
+    stated: Set[str] = frozenset()
+    least: Mapping[str, int] | None = None
+
+    def is_open(self, option: str) -> bool:
+        """Whether the option may change."""
+        return option not in self.stated
+
+    def takes(self, schedule: Schedule, was: Schedule) -> bool:
+        """Whether no option has come below its least value; an author may have put it there."""
+        least = (self.least or {}).items()
+        return all(getattr(schedule, name) >= min(value, getattr(was, name)) for name, value in least)
 
 
-def _with_less_in_l1(schedule: Schedule, may: Set[str]) -> Schedule | None:
-    """One place for queries, then keys that do not stay, then narrow copies of values; None where all is so,
-    or stated."""
-    if "query_slots" in may and schedule.query_slots == "auto":
-        return replace(schedule, query_slots=1)
-    latent = schedule.value_width != "auto"
-    if latent and "value_source" in may and schedule.value_source == "auto":
-        return replace(schedule, value_source="memory")
-    if "value_width" in may and schedule.value_width != "auto":
-        return replace(schedule, value_width="auto")
+Change = Callable[[Schedule, Room], Schedule | None]
+"""The schedule in which an option gives way; None where it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An option that gives way, where nobody states it.
+
+    Attributes:
+        option: its name. ``space``: the memory in which that makes room, or "" where it may help in any.
+        change: the schedule with its next value. ``why``: why it gives way before what is behind it.
+    """
+
+    option: str
+    space: str
+    change: Change
+    why: str
+
+
+def smaller(schedule: Schedule, room: Room, space: str = "UB") -> Schedule | None:
+    """The next schedule to try when one does not fit into ``space``: the first of :data:`STEPS` that changes
+    it; None where none does."""
+    for step in STEPS:
+        if room.is_open(step.option) and step.space in ("", space):
+            found = step.change(schedule, room)
+            if found is not None and room.takes(found, schedule):
+                return found
     return None
 
 
-def with_fewer_events(
-    schedule: Schedule, stated: Mapping[str, object], architecture: Architecture
-) -> Schedule | None:
+def with_fewer_events(schedule: Schedule, room: Room) -> Schedule | None:
     """The next schedule to try when a pipe pair has too few event ids: each slot of a buffer takes one.
 
     Buffers of results lose their second slot first: most are used once an item, others once a tile.
     """
     for name in ("result_slots", "slots"):
-        if name not in stated and getattr(schedule, name) > 1:
+        if room.is_open(name) and getattr(schedule, name) > 1:
             return replace(schedule, **{name: 1})  # type: ignore[arg-type]
-    return smaller(schedule, stated, architecture)
+    return smaller(schedule, room)
 
 
-def _with_fewer_rows(schedule: Schedule, may: Set[str], architecture: Architecture) -> Schedule | None:
-    """Half the rows a task, and of those of a step what divides a core's; None where they may not change."""
-    fewer = replace(schedule, max_rows=schedule.max_rows // 2)
-    per_core = fewer.rows_per_core(architecture)
-    if "max_rows" not in may or per_core % ROW_STEP:
-        return None
-    if isinstance(fewer.result_rows, int) and per_core % fewer.result_rows:
-        if "result_rows" not in may:
+# Changes ------------------------------------------------------------------------------------------------
+
+
+def _less_depth(schedule: Schedule, room: Room) -> Schedule | None:
+    columns, depth = max(schedule.base_n, schedule.columns), schedule.base_k
+    wide = columns * depth > _WIDE and depth > _LEAST_DEPTH
+    return replace(schedule, base_k=depth // 2 // 16 * 16) if wide else None
+
+
+def _to(option: str, value: int | str) -> Change:
+    """The option has this value."""
+
+    def change(schedule: Schedule, room: Room) -> Schedule | None:
+        changed = getattr(schedule, option) != value
+        return replace(schedule, **{option: value}) if changed else None  # type: ignore[arg-type]
+
+    return change
+
+
+def _where(holds: Callable[[Schedule], bool], change: Change) -> Change:
+    """The change of the schedules for which a condition holds."""
+    return lambda schedule, room: change(schedule, room) if holds(schedule) else None
+
+
+def _has_latent_rows(schedule: Schedule) -> bool:
+    return schedule.value_width != "auto"
+
+
+def _fewer_rows(least: int, tiles_grow: bool = False) -> Change:
+    """Half the rows a task, at least so many, and of those of a step what divides a core's.
+
+    ``tiles_grow``: a tile that had to shrink first is tried as large again.
+    """
+
+    def change(schedule: Schedule, room: Room) -> Schedule | None:
+        fewer = replace(schedule, max_rows=schedule.max_rows // 2)
+        per_core = fewer.rows_per_core(room.architecture)
+        if per_core % ROW_STEP or fewer.max_rows < least:
             return None
-        fewer = replace(fewer, result_rows="auto")
-    if "rows" in may:
-        return replace(fewer, rows=gcd(schedule.rows, per_core))
-    return fewer if per_core % schedule.rows == 0 else None
+        if isinstance(fewer.result_rows, int) and per_core % fewer.result_rows:
+            if not room.is_open("result_rows"):
+                return None
+            fewer = replace(fewer, result_rows="auto")
+        if tiles_grow and room.is_open("tile_k") and fewer.tile_k == _TILE_OF_MANY_ROWS:
+            fewer = replace(fewer, tile_k=2 * _TILE_OF_MANY_ROWS)
+        if room.is_open("rows"):
+            return replace(fewer, rows=gcd(schedule.rows, per_core))
+        return fewer if per_core % schedule.rows == 0 else None
+
+    return change
+
+
+def _fewer_rows_a_step(schedule: Schedule, room: Room) -> Schedule | None:
+    """Half the rows of a vector step; results of fewer rows may have their slots again."""
+    if schedule.rows % (2 * ROW_STEP):
+        return None
+    slots = schedule.slots if room.is_open("result_slots") else schedule.result_slots
+    return replace(schedule, rows=schedule.rows // 2, result_slots=slots)
+
+
+def _smaller_tile(above: int) -> Change:
+    """Half the keys of a tile of more than so many."""
+
+    def change(schedule: Schedule, room: Room) -> Schedule | None:
+        halves = schedule.tile_k % 128 == 0 and schedule.tile_k > above
+        return replace(schedule, tile_k=schedule.tile_k // 2) if halves else None
+
+    return change
+
+
+def _single_slots(schedule: Schedule, room: Room) -> Schedule | None:
+    if schedule.slots == 1:
+        return None
+    results = 1 if room.is_open("result_slots") else schedule.result_slots
+    return replace(schedule, slots=1, result_slots=results)
+
+
+STEPS: tuple[Step, ...] = (
+    Step("base_k", "", _less_depth, "many columns leave no room for the whole depth of an operand"),
+    Step("prob_layout", "UB", _to("prob_layout", "rows"), "rows of probabilities take 96 bytes less"),
+    Step(
+        "query_slots",
+        "L1",
+        _where(lambda s: s.query_slots == "auto", _to("query_slots", 1)),
+        "the queries of the next item can wait",
+    ),
+    Step(
+        "value_source",
+        "L1",
+        _where(lambda s: _has_latent_rows(s) and s.value_source == "auto", _to("value_source", "memory")),
+        "keys that do not stay until they are values are read again",
+    ),
+    Step("value_width", "L1", _to("value_width", "auto"), "narrow copies of values are more copies"),
+    Step(
+        "max_rows",
+        "",
+        _fewer_rows(BAND_ROWS),
+        "with one band of rows there is time to read keys again while the vector cores work",
+    ),
+    Step("result_slots", "UB", _to("result_slots", 1), "results are loaded once a tile"),
+    Step(
+        "slots",
+        "UB",
+        _where(lambda s: _has_latent_rows(s) and s.rows > ROW_STEP, _to("slots", 1)),
+        "latent rows have few rows a step, for which instructions wait for each other",
+    ),
+    Step("rows", "UB", _fewer_rows_a_step, "with fewer rows a step instructions wait for each other"),
+    Step("result_rows", "UB", _to("result_rows", "auto"), "results have steps as scores have"),
+    Step(
+        "tile_k",
+        "UB",
+        _smaller_tile(_TILE_OF_MANY_ROWS),
+        "smaller tiles are more exchanges",
+    ),
+    Step("max_rows", "UB", _fewer_rows(_LEAST_ROWS, tiles_grow=True), "fewer rows fill the cube badly"),
+    Step("max_rows", "", _fewer_rows(_LEAST_ROWS), "fewer rows fill the cube badly"),
+    Step("tile_k", "", _smaller_tile(128), "still smaller tiles are still more exchanges"),
+    Step("slots", "", _single_slots, "with a single slot copies and computation do not overlap"),
+    Step("tile_k", "", _smaller_tile(0), "tiles of 64 keys are half a matrix multiply"),
+    Step("max_rows", "", _fewer_rows(0), "still fewer rows a task come last"),
+)
+"""What gives way, in this order."""

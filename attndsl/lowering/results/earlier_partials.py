@@ -86,7 +86,7 @@ def _merged(context: Context, partial: nodes.EarlierPartial) -> list[Statement]:
     taken = Alloc(buffers=(b.partial,), body=added)
     return [
         *context.rows.first_of_step(),
-        Note(text=f"newMax = max(rowMax, lse); both sides are rescaled to it  ({where.in_spec})"),
+        Note(text=f"newMax = max(rowMax, lse); both sides are rescaled to it  ({context.spec_line(where)})"),
         *number_blocks(context, partial.lse, logs, context.rows.each_run, "lse"),
         BlockReduce(
             op="Max",

@@ -47,18 +47,17 @@ def row_operation(
     operation = OPERATIONS[node.op]
     rows = whole(source, offset, CHUNK * context.padded_value_size)
     if operation.own is not None:
-        title = Note(text=f"result = {operation.of('result')}  ({node.where.in_spec})")
+        title = Note(text=f"result = {operation.of('result')}  ({context.spec_line(node.where)})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
     if any(differs_by_channel(each) for each in _others(node)):
         _check_not_rounded(context, node)
         sides = ("numbers", "result") if not has_weighted_sum(node.inputs[0]) else ("result", "numbers")
-        title = Note(
-            text=f"result = {sides[0]} {operation.sign} {sides[1]} of its channels  ({node.where.in_spec})"
-        )
+        what = f"{sides[0]} {operation.sign} {sides[1]} of its channels"
+        title = Note(text=f"result = {what}  ({context.spec_line(node.where)})")
         return [title, *with_channels(context, node, source, offset, step)]
     other = _number(node)
     _check_not_rounded(context, node)
-    title = Note(text=_title(node, operation, other))
+    title = Note(text=_title(context, node, operation, other))
     if not is_row_value(other):
         return [title, *_with_statistics(context, node, other, source, offset, step)]
     if isinstance(other, nodes.Scalar) and not other.axes:
@@ -161,13 +160,13 @@ def _check_not_rounded(context: Context, node: nodes.Elementwise) -> None:
         raise NotLowered(f"'{node.op}' of quantized results", node.where, instead)
 
 
-def _title(node: nodes.Elementwise, operation: Operation, other: nodes.Node) -> str:
+def _title(context: Context, node: nodes.Elementwise, operation: Operation, other: nodes.Node) -> str:
     role = "factor" if node.op == "multiply" else "number"
     what = f"a {role} of its head" if set(_axes(other)) <= {"N"} else f"a {role} of its row"
     if isinstance(other, nodes.Scalar) and not other.axes:
         what = str(other.value)
     sides = (what, "result") if operation.ordered and node.inputs[0] is other else ("result", what)
-    return f"result = {sides[0]} {operation.sign} {sides[1]}  ({node.where.in_spec})"
+    return f"result = {sides[0]} {operation.sign} {sides[1]}  ({context.spec_line(node.where)})"
 
 
 def _axes(node: nodes.Node) -> tuple[str, ...]:

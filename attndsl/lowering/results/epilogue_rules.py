@@ -152,8 +152,9 @@ def _quantize(
     steps = [_by_channel(context, node.scale, "Mul", source, offset, step)]
     if node.offset is not None:
         steps.append(_by_channel(context, node.offset, "Add", source, offset, step))
+    line = context.spec_line(node.where)
     return [
-        Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({node.where.in_spec})"),
+        Note(text=f"result = clip(round(result * scale + offset), -128, 127)  ({line})"),
         *steps,
         Convert(dst=rows, src=rows, mode="CAST_RINT", where=node.where),
         WithScalar(op="Maxs", dst=rows, src=rows, scalar=Const(-128.0)),

@@ -26,6 +26,7 @@ from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
@@ -78,9 +79,9 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     )
     loop = For(
         var=_UNIT,
-        begin=BLOCK_INDEX * context.architecture.aiv_per_aic + SUB_BLOCK,
+        begin=BLOCK_INDEX * VECTOR_CORES + SUB_BLOCK,
         end=_UNITS,
-        step=BLOCK_COUNT * context.architecture.aiv_per_aic,
+        step=BLOCK_COUNT * VECTOR_CORES,
         body=one_unit,
         where=where,
     )

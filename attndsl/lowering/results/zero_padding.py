@@ -17,6 +17,7 @@ from attndsl.lowering.rows.row_space import RowRun
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Convert, Fill, StoreRows
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Seq, Stage, Statement, seq
 
@@ -58,9 +59,9 @@ def zero_padding(context: Context) -> Stage:
     one = seq(*enter, If(condition=existing <= QUERY, then=seq(steps)))
     loop = For(
         var=_TOKEN,
-        begin=BLOCK_INDEX * context.architecture.aiv_per_aic + SUB_BLOCK,
+        begin=BLOCK_INDEX * VECTOR_CORES + SUB_BLOCK,
         end=batch * positions,
-        step=BLOCK_COUNT * context.architecture.aiv_per_aic,
+        step=BLOCK_COUNT * VECTOR_CORES,
         body=one,
         where=where,
     )

@@ -35,6 +35,7 @@ from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import tiling_field_ref
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
@@ -98,7 +99,7 @@ class PositionedRows(RowSpace):
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         queries = positions_of_rows(emit.max_rows, heads)
         if self.whole_positions:
-            queries = emit.architecture.aiv_per_aic * self._positions_per_core(emit, heads)
+            queries = VECTOR_CORES * self._positions_per_core(emit, heads)
         if self.alike is not None:
             queries = _even_part(self.alike, queries)
         tiles = self._tiles(emit)
@@ -124,7 +125,7 @@ class PositionedRows(RowSpace):
         """As many as a vector core holds with all their heads, fewer where cores would be idle."""
         rows, extents = emit.rows_per_vector, emit.signature.extents
         held = maximum(1, minimum(positions_per_core(rows), rows // maximum(heads, 1)))
-        even = ceil_div(self.tokens(extents) * extents["K"], emit.architecture.aiv_per_aic * CORES)
+        even = ceil_div(self.tokens(extents) * extents["K"], VECTOR_CORES * CORES)
         return minimum(held, maximum(1, even))
 
     def enter(self, emit: Emitter) -> list[Statement]:
@@ -141,7 +142,7 @@ class PositionedRows(RowSpace):
 
     def rows_per_core(self, emit: Emitter) -> Expr:
         if self.whole_positions:
-            return ceil_div(QUERIES, emit.architecture.aiv_per_aic) * HEADS
+            return ceil_div(QUERIES, VECTOR_CORES) * HEADS
         return super().rows_per_core(emit)
 
     # Rows -----------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ from attndsl.lowering.rows.scaled_query import ScaledQuery
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 
@@ -219,7 +220,7 @@ class RowSpace(ABC):
 
     def rows_per_core(self, emit: Emitter) -> Expr:
         """The rows of the task that one vector core works on, at most."""
-        return ceil_div(TASK_ROWS, emit.architecture.aiv_per_aic)
+        return ceil_div(TASK_ROWS, VECTOR_CORES)
 
     # Rows in L1 -----------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows, WithScalar
+from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.naming import camel
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK, tiling_field_ref
 from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, seq
@@ -77,9 +78,9 @@ class ScaledQuery:
         )
         return For(
             var=_FIRST,
-            begin=(BLOCK_INDEX * emit.architecture.aiv_per_aic + SUB_BLOCK) * part,
+            begin=(BLOCK_INDEX * VECTOR_CORES + SUB_BLOCK) * part,
             end=count,
-            step=BLOCK_COUNT * (emit.architecture.aiv_per_aic * part),
+            step=BLOCK_COUNT * (VECTOR_CORES * part),
             body=seq(
                 Let(symbol=_COUNT, value=minimum(part, count - _FIRST)),
                 Alloc(buffers=(loaded,), body=scale),

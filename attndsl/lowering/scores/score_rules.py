@@ -43,7 +43,7 @@ def _elementwise(context: Context, node: nodes.Node) -> Modifier:
     assert isinstance(node, nodes.Elementwise)
     operand = expression(context, node, score_operand(node))
     return Modifier(
-        title=f"score {_title(context, node)}  ({node.where.in_spec})",
+        title=f"score {_title(context, node)}  ({context.spec_line(node.where)})",
         source=operand.source,
         row_loads=operand.loads,
         scratch=operand.scratch,

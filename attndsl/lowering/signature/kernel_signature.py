@@ -49,6 +49,7 @@ class KernelSignature:
         row_indices: by tensor in which rows of keys are looked up, the indices that tell rows apart, of b, n
             and i, in this kernel or in another one of the operator.
         taken_names: names that no tiling field of a size or parameter can have in this kernel.
+        spec_file: the name of the operator's file, whose lines comments name by number alone.
     """
 
     name: str
@@ -66,6 +67,7 @@ class KernelSignature:
     enums: EnumValues = field(default_factory=dict)
     row_indices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     taken_names: frozenset[str] = frozenset()
+    spec_file: str = ""
 
     def settled(self, expr: Expr) -> Expr:
         """``expr`` with dtypes and parameters of one legal value filled in; layouts and words asked for by
@@ -128,6 +130,7 @@ def kernel_signature_of(
         ranges=parameter_ranges(operator),
         enums=enum_parameters(operator),
         row_indices=row_indices(operator, graph),
+        spec_file=operator.spec_file,
     )
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 
-from attndsl.expr import Binary, Compare, Const, Expr, Logic, Symbol
+from attndsl.expr import Binary, Compare, Const, Expr, Symbol
+from attndsl.expr.conditions import conjuncts
 from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
 
 _Linear = dict[str, int]  # scalar to coefficient; "" is the constant term
@@ -100,10 +101,13 @@ class _Prover:
         self.visit(loop.body, inside)
 
     def _assume(self, condition: Expr, scope: _Scope) -> _Scope:
-        if isinstance(condition, Logic) and condition.op == "and":
-            return self._assume(condition.right, self._assume(condition.left, scope))
-        if not isinstance(condition, Compare):
-            return scope
+        """The scope with what follows from the comparisons that all hold."""
+        for part in conjuncts(condition):
+            if isinstance(part, Compare):
+                scope = self._knowing(part, scope)
+        return scope
+
+    def _knowing(self, condition: Compare, scope: _Scope) -> _Scope:
         left, scope = self._linear(condition.left, scope)
         right, scope = self._linear(condition.right, scope)
         one = {"": 1}

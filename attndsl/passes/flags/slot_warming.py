@@ -16,7 +16,7 @@ from attndsl.base.errors import InternalError
 from attndsl.expr import Const
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.instructions import Instruction, StoreRows
+from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     BLOCK_MODE,
@@ -30,6 +30,9 @@ from attndsl.tile.statements import (
     rewrite,
     seq,
 )
+
+_WARMING_PIPE = Pipe.MTE3
+"""The pipe of vector cores that stores, and so may tell that it has."""
 
 
 def warm_flag(ring: GlobalTensor) -> str:
@@ -71,7 +74,7 @@ def with_warm_flags(stage: Stage, flag: int) -> Stage:
     name, where = warm_flag(stage.warms), stage.where
     if stage.core is Core.AIC:
         return stage.with_children((seq(WaitCrossFlag(name=name, flag=flag, where=where)),))
-    raised = SetCrossFlag(name=name, flag=flag, mode=BLOCK_MODE, pipe=Pipe.MTE3, where=where)
+    raised = SetCrossFlag(name=name, flag=flag, mode=BLOCK_MODE, pipe=_WARMING_PIPE, where=where)
     over_slots = _over_slots(stage)
 
     def change(statement: Statement) -> Statement:
@@ -103,8 +106,13 @@ def _check_stores(stage: Stage, ring: GlobalTensor, slots: int) -> None:
     if turns != slots or not loop.step.same(Const(1)):
         raise InternalError(f"{stage.name} warms {turns} slots of {slots} of {ring.name}")
     inside = set(loop.walk())
-    if not all(isinstance(item, StoreRows) and item.dst.tensor is ring and item in inside for item in stores):
+    if not all(_is_warming(item, ring) and item in inside for item in stores):
         raise InternalError(f"{stage.name} stores to something else than slots of {ring.name}")
+
+
+def _is_warming(store: Instruction, ring: GlobalTensor) -> bool:
+    """Whether it stores to the ring alone, from the pipe that sets the flag."""
+    return store.pipe is _WARMING_PIPE and store.gm_writes() == (ring,)
 
 
 def _check_wait(loop: Pipelined, wait: Stage, ring: GlobalTensor, slots: int) -> None:

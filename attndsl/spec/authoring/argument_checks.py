@@ -44,6 +44,12 @@ def check_text(argument: str, value: object) -> None:
         raise wrong(argument, value, "a text of whole characters, without lone surrogates")
 
 
+def check_texts(**arguments: object) -> None:
+    """Several texts by the names of their arguments, as :func:`check_text`."""
+    for argument, value in arguments.items():
+        check_text(argument, value)
+
+
 def check_name(value: object) -> None:
     """The name of an argument, size or result.
 
@@ -201,14 +207,15 @@ def _check_some_value(name: str, whole: bool, limits: Mapping[str, Any]) -> None
         )
 
 
-def check_flag(argument: str, value: object) -> None:
-    """A plain truth value.
+def check_flags(**arguments: object) -> None:
+    """Plain truth values by the names of their arguments.
 
     Raises:
-        AuthorArgumentError: it is none, such as a symbolic condition.
+        AuthorArgumentError: one is none, such as a symbolic condition.
     """
-    if not isinstance(value, bool):
-        raise wrong(argument, value, "True or False")
+    for argument, value in arguments.items():
+        if not isinstance(value, bool):
+            raise wrong(argument, value, "True or False")
 
 
 def check_count(argument: str, value: object, least: int, most: int) -> None:

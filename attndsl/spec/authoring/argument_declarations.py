@@ -16,12 +16,13 @@ from attndsl.spec.authoring.argument_checks import (
     check_count,
     check_error_class,
     check_expression,
-    check_flag,
+    check_flags,
     check_members,
     check_name,
     check_number,
     check_param,
     check_text,
+    check_texts,
     wrong,
 )
 from attndsl.spec.authoring.constraint_declarations import ConstraintDeclarations
@@ -93,11 +94,8 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
             meaning: a phrase for the printed contract.
         """
         self._reserve(name)
-        check_text("axes", axes)
-        check_text("meaning", meaning)
-        flags = {"optional": optional, "at_least": at_least, "indexed": indexed, "split": split}
-        for flag, chosen in flags.items():
-            check_flag(flag, chosen)
+        check_texts(axes=axes, meaning=meaning)
+        check_flags(optional=optional, at_least=at_least, indexed=indexed, split=split)
         check_count("sequence_of", sequence_of, 0, _MOST_TENSORS)
         if shape_error is not None:
             check_error_class("shape_error", shape_error)
@@ -136,8 +134,7 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         ``one_for_all``: whether a single entry may stand for all rows.
         """
         self._reserve(name)
-        check_flag("optional", optional)
-        check_flag("one_for_all", one_for_all)
+        check_flags(optional=optional, one_for_all=one_for_all)
         check_text("meaning", meaning)
         alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
@@ -163,8 +160,7 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         That there is one, that they do not decrease and that they end at ``total`` become constraints.
         """
         self._reserve(name)
-        check_text("layout", layout)
-        check_text("meaning", meaning)
+        check_texts(layout=layout, meaning=meaning)
         if total is not None:
             check_expression("total", total)
         declared = DeclaredTensor(
@@ -213,8 +209,7 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         self._reserve_symbol(name)
         check_choices(name, choices)
         check_text(f"alias of parameter '{name}'", alias)
-        check_flag("takes_int", takes_int)
-        check_flag("finite", finite)
+        check_flags(takes_int=takes_int, finite=finite)
         if error is not None:
             check_error_class("error", error)
         legal = dict(choices) if isinstance(choices, Mapping) else {choice: choice for choice in choices}

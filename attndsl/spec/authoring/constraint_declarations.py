@@ -12,8 +12,9 @@ from attndsl.spec.authoring.argument_checks import (
     check_condition,
     check_error_class,
     check_expression,
-    check_flag,
+    check_flags,
     check_text,
+    check_texts,
     wrong,
 )
 from attndsl.spec.authoring.declared_names import ConstraintGroup, DeclaredNames
@@ -47,8 +48,7 @@ class ConstraintDeclarations(DeclaredNames):
         """
         check_condition("the condition of a constraint", condition)
         check_text("the text of a constraint", text)
-        check_text("hint", hint)
-        check_text("argument", argument)
+        check_texts(hint=hint, argument=argument)
         if when is not None:
             check_condition("when", when)
         if error is not None:
@@ -91,7 +91,7 @@ class ConstraintDeclarations(DeclaredNames):
         """
         check_error_class("error", error)
         check_text("argument", argument)
-        check_flag("early", early)
+        check_flags(early=early)
         if when is not None:
             check_condition("when", when)
         before, self._group = self._group, ConstraintGroup(when, error, argument, early)

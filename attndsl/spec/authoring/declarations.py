@@ -5,7 +5,7 @@ Declarations come in the order of the document's signature, because calls are po
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attndsl.base.errors import printable
@@ -94,19 +94,28 @@ class Declarations(ArgumentDeclarations):
             name=name, source=value.node, dtype=dtype or like.spec.name, axes=value.axes, where=author_line()
         )
         own = layouts_by_key(layouts)
-        if {"N", "K"} <= {*value.axes}:
+        self._check_axes(node, like, own)
+        self._results[name] = (node, like.spec.name, own)
+        self._add_rules_of(node)
+
+    def _check_axes(self, node: Output, like: TensorValue, own: Mapping[str, Any]) -> None:
+        """An output has rows of one kind of heads, and a layout: its own, or that of ``like``."""
+        name, axes = node.name, node.axes
+        if {"N", "K"} <= {*axes}:
             raise errors.LayoutTextError(
-                f"output '{name}' has the axes ({', '.join(value.axes)}), with N query heads and K key/value "
+                f"output '{name}' has the axes ({', '.join(axes)}), with N query heads and K key/value "
                 "heads: give what it is computed with an axis N in place of K, a row for each query head",
                 node.where,
             )
-        if not own and not inherits_layout(value.axes, like.spec.axes):
+        if not own and not inherits_layout(axes, like.spec.axes):
             raise errors.LayoutTextError(
-                f"output '{name}' has the axes ({', '.join(value.axes)}), '{like.spec.name}' "
-                f'({", ".join(like.spec.axes)}): say layouts=, such as layouts="{self._sizes(value.axes)}"',
+                f"output '{name}' has the axes ({', '.join(axes)}), '{like.spec.name}' "
+                f'({", ".join(like.spec.axes)}): say layouts=, such as layouts="{self._sizes(axes)}"',
                 node.where,
             )
-        self._results[name] = (node, like.spec.name, own)
+
+    def _add_rules_of(self, node: Output) -> None:
+        """What the computation of an output needs of its arguments."""
         lengths = frozenset(
             each.name
             for each in self._arguments.values()

@@ -18,9 +18,10 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine, author_line
-from attndsl.expr import Expr, Load, Logic, Select, Symbol
+from attndsl.expr import Expr, Load, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
 from attndsl.expr.array_evaluation import evaluate_arrays
+from attndsl.expr.conditions import conjuncts
 from attndsl.expr.reductions import Fold, with_presence
 from attndsl.spec.contract.divisions import guarded
 from attndsl.spec.contract.nearest import Rival, nearest
@@ -84,7 +85,7 @@ class Constraint:
             if here.when is not None and not here.when.evaluate(env):
                 return None
             return None if here.condition.evaluate(env) else dict(env)
-        outside = [part for part in _conjuncts(here.when) if not part.symbols() & set(here.over)]
+        outside = [part for part in conjuncts(here.when) if not part.symbols() & set(here.over)]
         if not all(part.evaluate(env) for part in outside):
             return None
         return here._first_index(env)
@@ -228,10 +229,3 @@ def elements(expr: Expr) -> Iterator[Load]:
     elif not isinstance(expr, Fold):
         for child in expr.children():
             yield from elements(child)
-
-
-def _conjuncts(expr: Expr | None) -> list[Expr]:
-    """The conditions that together make up ``expr``."""
-    if isinstance(expr, Logic) and expr.op == "and":
-        return [*_conjuncts(expr.left), *_conjuncts(expr.right)]
-    return [] if expr is None else [expr]

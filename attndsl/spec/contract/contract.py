@@ -45,6 +45,10 @@ class Contract(Protocol):
         """The author's line."""
 
     @property
+    def spec_file(self) -> str:
+        """The name of the file that declares it, without its folder; empty of one declared at a prompt."""
+
+    @property
     def spec(self) -> str:
         """The name by which the loader finds it, or the operator that it is a mode of."""
 

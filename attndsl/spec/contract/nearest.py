@@ -10,10 +10,10 @@ import numpy as np
 
 from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, SPLIT, argument_of, kind_of
+from attndsl.expr.operators import OPERATORS
 from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.wording import alternatives
 
-MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 SEARCHED = 1024
 """Candidates that are tried in each direction."""
 
@@ -51,7 +51,7 @@ def nearest(condition: Expr, env: Mapping[str, Any], rivals: Iterable[Rival] = (
         left = chosen.then if chosen.condition.evaluate(env) else chosen.otherwise
         return nearest(Compare(condition.op, left, condition.right), env, rivals, subject)
     if isinstance(condition.right, Symbol) and not isinstance(condition.left, Symbol | Load | Fold):
-        condition = Compare(MIRRORED[condition.op], condition.right, condition.left)
+        condition = Compare(OPERATORS[condition.op].mirrored, condition.right, condition.left)
     left = condition.left
     if isinstance(left, Symbol) and kind_of(left.name) == GIVEN:
         return f"leave {argument_of(left.name)} out"

@@ -97,13 +97,13 @@ def _execute(path: Path) -> types.ModuleType:
         vars(module).update(questions)
         exec(code, vars(module))  # a spec is a program: its author runs it
     except UserError as error:
-        if traceback.extract_tb(error.__traceback__)[-1].filename == str(path):
-            raise _failed(path, error) from error  # the spec's own statement raises it, without a line
+        if _is_authors(path, traceback.extract_tb(error.__traceback__)[-1].filename):
+            raise _failed(path, error) from error  # an author's own statement raises it, without a line
         raise
     except KeyboardInterrupt:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        if not _author_frame(path):
+        if not _author_line(path):
             raise SpecFileError(f"{path}: cannot be read: {error}") from error
         raise _failed(path, error) from error
     except BaseException as error:  # whatever a spec does, it is a mistake in the spec
@@ -113,10 +113,10 @@ def _execute(path: Path) -> types.ModuleType:
 
 def _failed(path: Path, error: BaseException, names: Mapping[str, Any] | None = None) -> SpecFileError:
     """What an error of a spec's own making is for the user: one line, with the author's."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return SpecFileError(f"{path.name}:{error.lineno or 1}: {error.msg}: {(error.text or '').strip()}")
-    line = _author_frame(path)
-    where = f"{path.name}:{line}" if line else path.name
+    if isinstance(error, SyntaxError) and _is_authors(path, error.filename or ""):
+        where = f"{Path(str(error.filename)).name}:{error.lineno or 1}"
+        return SpecFileError(f"{where}: {error.msg}: {(error.text or '').strip()}")
+    where = _author_line(path) or path.name
     if isinstance(error, SystemExit):
         return SpecFileError(
             f"{where}: the spec ends the program, with exit code {_one_line(error)}; a spec only declares: "
@@ -131,7 +131,14 @@ def _one_line(said: BaseException | str) -> str:
     return printable(" ".join(text.split()))
 
 
-def _author_frame(path: Path) -> int:
-    """The last line of the file in the traceback of the exception being handled."""
+def _author_line(path: Path) -> str:
+    """The innermost line of the spec, or of a module of the author's that it imports, in the traceback of the
+    exception being handled, as ``file.py:12``; empty where there is none."""
     frames = traceback.extract_tb(sys.exc_info()[2])
-    return next((frame.lineno or 0 for frame in reversed(frames) if frame.filename == str(path)), 0)
+    found = (frame for frame in reversed(frames) if _is_authors(path, frame.filename))
+    return next((f"{Path(frame.filename).name}:{frame.lineno or 0}" for frame in found), "")
+
+
+def _is_authors(path: Path, file: str) -> bool:
+    """Whether a file is the spec, which may be one that attndsl has, or neither installed nor of attndsl."""
+    return file == str(path) or is_own(file)

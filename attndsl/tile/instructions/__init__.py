@@ -1,6 +1,16 @@
 """The instruction set: each AscendC call with its operands, limits, meaning, cost and text side by side."""
 
+from attndsl.tile.instructions.arithmetic import (
+    AddScaled,
+    Binary,
+    Fill,
+    FillLanes,
+    ShiftBits,
+    Unary,
+    WithScalar,
+)
 from attndsl.tile.instructions.base import Instruction, Machine, Names
+from attndsl.tile.instructions.conversions import Convert, ConvertToNz
 from attndsl.tile.instructions.cube import Fixpipe, LoadFractals, LoadNz, LoadTransposed, Mmad
 from attndsl.tile.instructions.data_copy import LoadBlocks, LoadRows, StoreRows
 from attndsl.tile.instructions.gather import CopyLanes, Gather, LaneNumbers
@@ -13,21 +23,8 @@ from attndsl.tile.instructions.masks import (
     SelectLanes,
     SelectOrScalar,
 )
+from attndsl.tile.instructions.reductions import BlockReduce, BroadcastRows, RowReduce
 from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
-from attndsl.tile.instructions.vector import (
-    AddScaled,
-    Binary,
-    BlockReduce,
-    BroadcastRows,
-    Convert,
-    ConvertToNz,
-    Fill,
-    FillLanes,
-    RowReduce,
-    ShiftBits,
-    Unary,
-    WithScalar,
-)
 
 __all__ = [
     "AddScaled",

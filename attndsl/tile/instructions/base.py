@@ -24,22 +24,6 @@ Indices = npt.NDArray[np.int64]
 Place: TypeAlias = tuple[int, int, int, int]
 """The present offset, rows, cols and pitch of a region, in elements."""
 
-# Operations of the device (attndsl.target.costs) whose name is not that of the API.
-_OPERATIONS = {
-    "Duplicate": "Fill",
-    "Cast": "Convert",
-    "Brcb": "BroadcastBlocks",
-    "WholeReduceMax": "ReduceRepeatsExtreme",
-    "WholeReduceMin": "ReduceRepeatsExtreme",
-    "WholeReduceSum": "ReduceRepeatsSum",
-    "BlockReduceMax": "ReduceBlocksExtreme",
-    "BlockReduceSum": "ReduceBlocksSum",
-    "MrgSort": "MergeSorted",
-    "Extract": "SplitRecords",
-    "Mmad": "Product",
-    "Fixpipe": "WriteBack",
-}
-
 
 class Machine(Protocol):
     """What an instruction's meaning may touch: scalars, the current slot of buffers, global memory."""
@@ -105,10 +89,12 @@ class PairedReads:
 class Instruction(Statement):
     """One AscendC call.
 
-    Class attributes: ``api`` the AscendC name, ``pipe`` the queue it runs on, ``core`` the core kind.
+    Class attributes: ``api`` the AscendC name, ``operation`` the device's name of it in the table of costs
+    where that is another one, ``pipe`` the queue it runs on, ``core`` the core kind.
     """
 
     api: ClassVar[str]
+    operation: ClassVar[str] = ""
     pipe: ClassVar[Pipe]
     core: ClassVar[Core]
 
@@ -208,7 +194,7 @@ class Instruction(Statement):
     @property
     def cost_key(self) -> str:
         """The device's operation, by which the cost table names it."""
-        return _OPERATIONS.get(self.api, self.api)
+        return self.operation or self.api
 
     def cycles(self, machine: Machine, costs: Mapping[str, Cost]) -> float:
         """Predicted cycles on its pipe, by the costs of a device."""

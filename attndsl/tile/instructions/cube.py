@@ -17,7 +17,7 @@ from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, Named, as_expr, round_up
 from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
-from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
+from attndsl.tile.buffers import Buffer, GlobalRegion, Region, item_bytes
 from attndsl.tile.instructions.base import (
     Array,
     Indices,
@@ -28,6 +28,7 @@ from attndsl.tile.instructions.base import (
     gm_view,
     is_one,
 )
+from attndsl.tile.instructions.copies import Copy
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import (
     ARCHITECTURE,
@@ -63,7 +64,7 @@ def _one() -> Expr:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoadNz(Instruction):
+class LoadNz(Copy[Region, GlobalRegion]):
     """Row-major GM matrices to Nz in L1: DataCopy with Nd2NzParams.
 
     Element (r, c) of matrix j goes to
@@ -79,28 +80,14 @@ class LoadNz(Instruction):
     """
 
     api: ClassVar[str] = "DataCopy"
+    operation: ClassVar[str] = "LoadL1Fractals"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIC
-    dst: Region
-    src: GlobalRegion
     padded_rows: Expr
     matrices: Expr = field(default_factory=_one)
     src_matrix_pitch: Expr = field(default_factory=lambda: Const(0))
     row_step: Expr = field(default_factory=_one)
     matrix_step: Expr = field(default_factory=lambda: Const(0))
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadL1Fractals"
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return ()
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return (self.dst.buffer,)
-
-    def gm_reads(self) -> tuple[GlobalTensor, ...]:
-        return (self.src.tensor,)
 
     def run(self, machine: Machine) -> None:
         pitch = int(machine.value(self.src_matrix_pitch))
@@ -188,7 +175,7 @@ class LoadNz(Instruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoadFractals(Instruction):
+class LoadFractals(Copy[Region, Region]):
     """``repeat`` fractals from L1 to consecutive fractals of L0A or L0B.
 
     Source fractal i is number ``i * src_stride`` from the source offset. ``transpose`` turns each 16 x 16
@@ -200,8 +187,6 @@ class LoadFractals(Instruction):
 
     pipe: ClassVar[Pipe] = Pipe.MTE1
     core: ClassVar[Core] = Core.AIC
-    dst: Region
-    src: Region
     repeat: Expr
     src_stride: Expr
     transpose: bool = False
@@ -225,12 +210,6 @@ class LoadFractals(Instruction):
         """Elements of one repeat."""
         size = fractal_elements(self.src.buffer.dtype)
         return 2 * size if self.transpose and self.src.buffer.dtype == "int8" else size
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return (self.src.buffer,)
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return (self.dst.buffer,)
 
     def run(self, machine: Machine) -> None:
         repeat, stride, first, start = _fractals_moved(self)(machine.scalars)
@@ -287,7 +266,7 @@ class LoadFractals(Instruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoadTransposed(Instruction):
+class LoadTransposed(Copy[Region, Region]):
     """``rows`` x ``columns`` fractals of 16-bit elements from Nz in L1 to Zn in L0B, each transposed.
 
     Source fractal (r, c) is number ``c * image_rows + r`` from the source offset, and number
@@ -296,23 +275,12 @@ class LoadTransposed(Instruction):
     """
 
     api: ClassVar[str] = "LoadData"
+    operation: ClassVar[str] = "LoadL0Window"
     pipe: ClassVar[Pipe] = Pipe.MTE1
     core: ClassVar[Core] = Core.AIC
-    dst: Region
-    src: Region
     rows: Expr
     columns: Expr
     image_rows: Expr
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadL0Window"
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return (self.src.buffer,)
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return (self.dst.buffer,)
 
     def run(self, machine: Machine) -> None:
         rows, columns, image, first, start = _window(self)(machine.scalars)
@@ -368,6 +336,7 @@ class Mmad(Instruction):
     """
 
     api: ClassVar[str] = "Mmad"
+    operation: ClassVar[str] = "Product"
     pipe: ClassVar[Pipe] = Pipe.M
     core: ClassVar[Core] = Core.AIC
     dst: Region
@@ -450,27 +419,17 @@ class Mmad(Instruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fixpipe(Instruction):
+class Fixpipe(Copy[GlobalRegion, Region]):
     """fp32 or int32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory, unchanged.
 
     ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without.
     """
 
     api: ClassVar[str] = "Fixpipe"
+    operation: ClassVar[str] = "WriteBack"
     pipe: ClassVar[Pipe] = Pipe.FIX
     core: ClassVar[Core] = Core.AIC
-    dst: GlobalRegion
-    src: Region
     m: Expr
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return (self.src.buffer,)
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return ()
-
-    def gm_writes(self) -> tuple[GlobalTensor, ...]:
-        return (self.dst.tensor,)
 
     def run(self, machine: Machine) -> None:
         out, rows = gm_view(machine, self.dst), int(machine.value(self.m))

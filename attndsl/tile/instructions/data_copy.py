@@ -13,17 +13,9 @@ from typing import ClassVar
 from attndsl.base.facts import kept
 from attndsl.expr import Const, round_up
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
-from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor, Region, item_bytes
-from attndsl.tile.instructions.base import (
-    Indices,
-    Instruction,
-    Machine,
-    Names,
-    gm_view,
-    is_one,
-    row_elements,
-    view,
-)
+from attndsl.tile.buffers import Buffer, GlobalRegion, Region
+from attndsl.tile.instructions.base import Indices, Machine, Names, gm_view, is_one, row_elements, view
+from attndsl.tile.instructions.copies import Copy, bytes_of_rows
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements
 
@@ -53,31 +45,17 @@ def _copy_limits(local: Region, remote: GlobalRegion, architecture: Architecture
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoadRows(Instruction):
+class LoadRows(Copy[Region, GlobalRegion]):
     """Rows from global memory to the unified buffer.
 
     Pad lanes up to the next block hold garbage, or with ``zero_tail`` zeros.
     """
 
     api: ClassVar[str] = "DataCopyPad"
+    operation: ClassVar[str] = "LoadUB"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIV
-    dst: Region
-    src: GlobalRegion
     zero_tail: bool = False
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadUB"
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return ()
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return (self.dst.buffer,)
-
-    def gm_reads(self) -> tuple[GlobalTensor, ...]:
-        return (self.src.tensor,)
 
     def run(self, machine: Machine) -> None:
         if self.zero_tail:
@@ -97,14 +75,13 @@ class LoadRows(Instruction):
         return f"{call}({local}, {remote}, {_sizes(names, self.dst, self.src)});"
 
     def units(self, machine: Machine) -> float:
-        count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
-        return float(count * item_bytes(self.dst.buffer.dtype))
+        return bytes_of_rows(machine, self.dst)
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from _copy_limits(self.dst, self.src, architecture)
 
     def describe(self) -> str:
-        return f"{self.dst} <- {self.src}" + (" zero tail" if self.zero_tail else "")
+        return super().describe() + (" zero tail" if self.zero_tail else "")
 
 
 @kept
@@ -114,27 +91,13 @@ def _with_tail(item: LoadRows) -> Region:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LoadBlocks(Instruction):
+class LoadBlocks(Copy[Region, GlobalRegion]):
     """Rows of whole 32-byte blocks from global memory to L1, as they are: an Nz image by its groups."""
 
     api: ClassVar[str] = "DataCopy"
+    operation: ClassVar[str] = "LoadL1"
     pipe: ClassVar[Pipe] = Pipe.MTE2
     core: ClassVar[Core] = Core.AIC
-    dst: Region
-    src: GlobalRegion
-
-    @property
-    def cost_key(self) -> str:
-        return "LoadL1"
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return ()
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return (self.dst.buffer,)
-
-    def gm_reads(self) -> tuple[GlobalTensor, ...]:
-        return (self.src.tensor,)
 
     def run(self, machine: Machine) -> None:
         view(machine, self.dst)[...] = gm_view(machine, self.src)
@@ -146,8 +109,7 @@ class LoadBlocks(Instruction):
         return f"LoadBlocks({local}, {remote}, {', '.join(map(names.expr, sizes))});"
 
     def units(self, machine: Machine) -> float:
-        count = machine.value(self.dst.rows) * machine.value(self.dst.cols)
-        return float(count * item_bytes(self.dst.buffer.dtype))
+        return bytes_of_rows(machine, self.dst)
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         block = block_elements(self.dst.buffer.dtype)
@@ -161,32 +123,15 @@ class LoadBlocks(Instruction):
             blocks = region.pitch // block
             yield from at_most_rule(blocks, architecture.max_half_word, "row pitch in blocks", least=1)
 
-    def describe(self) -> str:
-        return f"{self.dst} <- {self.src}"
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StoreRows(Instruction):
+class StoreRows(Copy[GlobalRegion, Region]):
     """Rows from the unified buffer to global memory, exactly ``cols`` elements each."""
 
     api: ClassVar[str] = "DataCopyPad"
+    operation: ClassVar[str] = "StoreUB"
     pipe: ClassVar[Pipe] = Pipe.MTE3
     core: ClassVar[Core] = Core.AIV
-    dst: GlobalRegion
-    src: Region
-
-    @property
-    def cost_key(self) -> str:
-        return "StoreUB"
-
-    def reads(self) -> tuple[Buffer, ...]:
-        return (self.src.buffer,)
-
-    def writes(self) -> tuple[Buffer, ...]:
-        return ()
-
-    def gm_writes(self) -> tuple[GlobalTensor, ...]:
-        return (self.dst.tensor,)
 
     def run(self, machine: Machine) -> None:
         gm_view(machine, self.dst)[...] = view(machine, self.src)
@@ -198,11 +143,7 @@ class StoreRows(Instruction):
         return f"{call}({remote}, {local}, {_sizes(names, self.src, self.dst)});"
 
     def units(self, machine: Machine) -> float:
-        count = machine.value(self.src.rows) * machine.value(self.src.cols)
-        return float(count * item_bytes(self.src.buffer.dtype))
+        return bytes_of_rows(machine, self.src)
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from _copy_limits(self.src, self.dst, architecture)
-
-    def describe(self) -> str:
-        return f"{self.dst} <- {self.src}"

@@ -106,6 +106,7 @@ class MergeSorted(VectorInstruction):
     """
 
     api: ClassVar[str] = "MrgSort"
+    operation: ClassVar[str] = "MergeSorted"
     first: Region
     second: Region
     third: Region | None = None
@@ -192,6 +193,7 @@ class SplitRecords(VectorInstruction):
     """``dst`` the scores and ``indices`` the indices of ``src``'s records: Extract, whole groups of 32."""
 
     api: ClassVar[str] = "Extract"
+    operation: ClassVar[str] = "SplitRecords"
     indices: Region
     src: Region
 

@@ -17,12 +17,15 @@ REPEAT = ARCHITECTURE.repeat
 """Bytes of one repeat of a vector instruction."""
 REPEAT_BLOCKS = REPEAT // BLOCK
 """Blocks of one repeat."""
+VECTOR_CORES = Named(ARCHITECTURE.aiv_per_aic, "vectorCores")
+"""Vector cores of a block."""
 BLOCK_LANES = Named(BLOCK // item_bytes("float32"), "blockLanes")
 """Lanes of fp32, or of int32, of one lane block."""
 FRACTAL = ARCHITECTURE.fractal
 """Rows of a fractal, and its columns of 16 bits."""
 UNITS = {
-    name: getattr(ARCHITECTURE, name) for name in ("block", "repeat", "fractal", "mmad_overlap_fractals")
+    name: getattr(ARCHITECTURE, name)
+    for name in ("aiv_per_aic", "block", "repeat", "fractal", "mmad_overlap_fractals")
 }
 """What an architecture must have for these instructions, by its attributes."""
 
@@ -34,6 +37,7 @@ __all__ = [
     "REPEAT",
     "REPEAT_BLOCKS",
     "UNITS",
+    "VECTOR_CORES",
     "block_elements",
     "repeat_elements",
     "whole_fractals",

@@ -116,6 +116,8 @@ class AttentionFiller:
         """Values in proportion to the largest row sum, which the scores that are there by now tell."""
         io, content = self.filler.io, self.locations.content
         size = probes.size_of_values(self._row_sum(), io)
+        if self.filler.roles.named(argument_roles.SLOPE):
+            size = min(size, probes.LARGEST_WITH_SLOPES)
         for name, (first, last) in self.locations.ranges().items():
             part = slice(first, last)
             value = self.is_value[part]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attndsl.expr import Logic
 from attndsl.expr.compiled_evaluation import Function, compiled
+from attndsl.expr.conditions import conjuncts
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.verify.space.values import WARNED
 
@@ -17,24 +17,27 @@ class Clause:
     """A condition over the environment of an assignment.
 
     ``variables``: what can repair it; ``gap``: how far an environment is from keeping it, where that can be
-    told: a search then also takes changes that only come nearer, as a product of several sizes needs more
-    than one.
+    told, and ``most``: the largest with which it holds: a search then also takes changes that only come
+    nearer, as a product of several sizes needs more than one.
     """
 
     name: str
     variables: tuple[str, ...]
     holds: Callable[[Mapping[str, Any]], bool]
     gap: Callable[[Mapping[str, Any]], float] | None = None
+    most: float = 0
 
 
-def conjuncts(rule: Constraint) -> Iterator[Constraint]:
+def measured(
+    name: str, variables: tuple[str, ...], gap: Callable[[Mapping[str, Any]], float], most: float = 0
+) -> Clause:
+    """The clause that ``gap`` is no larger than ``most``."""
+    return Clause(name, variables, lambda env: gap(env) <= most, gap, most)
+
+
+def taken_apart(rule: Constraint) -> tuple[Constraint, ...]:
     """The constraint with each of the conditions that it asks for at once: one change seldom repairs all."""
-    condition = rule.condition
-    if isinstance(condition, Logic) and condition.op == "and":
-        for part in (condition.left, condition.right):
-            yield from conjuncts(replace(rule, condition=part))
-    else:
-        yield rule
+    return tuple(replace(rule, condition=part) for part in conjuncts(rule.condition))
 
 
 def keeps(rule: Constraint) -> Function:

@@ -94,7 +94,7 @@ class SizeFacts:
     def capacities(self, env: Mapping[str, Any]) -> tuple[int, ...]:
         """The rows that tensors of keys have place for: the sizes whose largest is the extent of T."""
         try:
-            sizes = tuple(int(part(env)) for part in self._capacities)
+            sizes = tuple([int(part(env)) for part in self._capacities])
         except KeyError:  # sizes are told as extents alone
             sizes = ()
         return sizes or tuple(size for role, size in self.extents(env).items() if role == "T")

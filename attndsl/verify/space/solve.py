@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,17 +42,27 @@ def nearest(
     for _ in range(walks):
         assignment = {name: _draw(name, values, rng) for name, values in space.variables.items()}
         assignment |= pinned
-        env = space.environment(assignment)
+        env: Mapping[str, Any] = space.environment(assignment)
+        known: _State | None = None
         for _ in range(_STEPS):
             env = _propagated(space, rng, assignment, env, pinned)
-            broken = space.violated(env)
+            broken = known.broken if known is not None and known.env is env else space.violated(env)
             if best is None or len(broken) < len(best[1]):
                 best = dict(assignment), tuple(broken)
             if not broken:
                 return best
-            env = _repaired(space, rng, assignment, env, broken[int(rng.integers(len(broken)))], pinned)
+            clause = broken[int(rng.integers(len(broken)))]
+            known = _repaired(space, rng, assignment, _State(env, broken), clause, pinned)
+            env = known.env
     assert best is not None, "a search takes at least one walk"
     return best
+
+
+class _State(NamedTuple):
+    """The environment of an assignment, and the clauses that it breaks."""
+
+    env: Mapping[str, Any]
+    broken: list[Clause]
 
 
 def is_contradiction(space: CaseSpace, pinned: Mapping[str, Any]) -> bool:
@@ -89,9 +99,9 @@ def _propagated(
     space: CaseSpace,
     rng: np.random.Generator,
     assignment: Assignment,
-    env: dict[str, Any],
+    env: Mapping[str, Any],
     pinned: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     """Pass what must be passed, leave out what must not be, choose layouts that apply. Gives the environment
     of the assignment, as ``env`` is that of what it was."""
     changed = False
@@ -107,10 +117,10 @@ def _propagated(
     return _changed(space, assignment, chosen) if chosen else env
 
 
-def _changed(space: CaseSpace, assignment: Assignment, change: Assignment) -> dict[str, Any]:
+def _changed(space: CaseSpace, assignment: Assignment, change: Assignment) -> Mapping[str, Any]:
     """Make a change. Gives the environment after it."""
     assignment |= change
-    env: dict[str, Any] = space.environment(assignment)
+    env: Mapping[str, Any] = space.environment(assignment)
     return env
 
 
@@ -131,56 +141,66 @@ def _repaired(
     space: CaseSpace,
     rng: np.random.Generator,
     assignment: Assignment,
-    env: dict[str, Any],
+    state: _State,
     clause: Clause,
     pinned: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Change one variable for a broken clause. Gives the environment of the assignment, as ``env`` is that of
-    what it was."""
+) -> _State:
+    """Change one variable for a broken clause. Gives the state after it, as ``state`` is that before."""
     free = [name for name in clause.variables if name not in pinned]
     if not free:
-        return env
+        return state
     if rng.random() < _NOISE:
         name = free[int(rng.integers(len(free)))]
         value = _draw(name, space.variables[name], rng)
-        return env if value == assignment[name] else _changed(space, assignment, {name: value})
-    helping = list(itertools.islice(_helping(space, rng, assignment, env, clause, free), _SAMPLES))
+        if value == assignment[name]:
+            return state
+        env = space.changed(state.env, assignment, name, value)
+        assignment[name] = value
+        return _State(env, space.violated(env))
+    helping = list(itertools.islice(_helping(space, rng, assignment, state.env, clause, free), _SAMPLES))
     if not helping:
-        return env
-    name, value, then = helping[_least_broken(space, [then for _, _, then in helping])]
+        return state
+    picked, broken = _least_broken(space, [then for _, _, then in helping])
+    name, value, then = helping[picked]
     assignment[name] = value
-    return then
+    return _State(then, broken)
 
 
-def _least_broken(space: CaseSpace, environments: list[dict[str, Any]]) -> int:
-    """Which environment breaks fewest clauses, the first of these; counted as far as that needs."""
-    best, least = 0, len(space.clauses) + 1
-    for index, env in enumerate(environments):
-        count = 0
+def _least_broken(space: CaseSpace, environments: list[Mapping[str, Any]]) -> tuple[int, list[Clause]]:
+    """Which environment breaks fewest clauses, the first of these, and which clauses."""
+    best, fewest = 0, space.violated(environments[0])
+    for index, env in enumerate(environments[1:], 1):
+        if not fewest:
+            break
+        broken: list[Clause] = []
         for clause in space.clauses:
             if not clause.holds(env):
-                count += 1
-                if count >= least:
+                broken.append(clause)
+                if len(broken) >= len(fewest):
                     break
-        if count < least:
-            best, least = index, count
-    return best
+        else:
+            best, fewest = index, broken
+    return best, fewest
 
 
 def _helping(
     space: CaseSpace,
     rng: np.random.Generator,
     assignment: Assignment,
-    env: dict[str, Any],
+    env: Mapping[str, Any],
     clause: Clause,
     free: list[str],
-) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
     """Changes of one variable with which the clause holds, or comes nearer to it, in random order, each with
     the environment after it."""
-    changes = [(name, value) for name in free for value in space.variables[name] if value != assignment[name]]
-    gap = math.inf if clause.gap is None else clause.gap(env)
-    for pick in rng.permutation(len(changes))[:_TRIED]:
-        name, value = changes[int(pick)]
+    changes = [change for name in free for change in space.changes(name, assignment[name])]
+    gap_of, most = clause.gap, clause.most
+    gap = math.inf if gap_of is None else gap_of(env)
+    for pick in rng.permutation(len(changes))[:_TRIED].tolist():
+        name, value = changes[pick]
         then = space.changed(env, assignment, name, value)
-        if clause.holds(then) or (clause.gap is not None and clause.gap(then) < gap):
+        if gap_of is None:
+            if clause.holds(then):
+                yield name, value, then
+        elif (left := gap_of(then)) <= most or left < gap:
             yield name, value, then

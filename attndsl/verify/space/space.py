@@ -24,8 +24,9 @@ from attndsl.graph.nodes import TopK, expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array, largest_of
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
-from attndsl.verify.space.clauses import Clause, conjuncts, keeps
+from attndsl.verify.space.clauses import Clause, keeps, taken_apart
 from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
+from attndsl.verify.space.resting_variables import RestingOn, resting_on
 from attndsl.verify.space.size_facts import EXTENTS, SizeFacts
 from attndsl.verify.space.values import (
     FILL,
@@ -160,7 +161,7 @@ class CaseSpace(SizeFacts):
             Clause(rule.text, self.repairs(rule.symbols()), holds)
             for rule in self.operator.constraints
             if not rule.tensors() and not rule.over  # those over elements are left to the integers and masks
-            for rule, holds in ((each, keeps(each)) for each in conjuncts(rule))
+            for rule, holds in ((each, keeps(each)) for each in taken_apart(rule))
         ]
         for spec in self.operator.tensors:
             found += self._tensor_clauses(spec)
@@ -207,53 +208,64 @@ class CaseSpace(SizeFacts):
         return env
 
     def _take_roots(self, env: dict[str, Any], assignment: Mapping[str, Any]) -> None:
-        for name in self._param_names:
-            if assignment.get(name) == RECIPROCAL_ROOT and name not in self.derived.exact:
+        for name in self._roots:
+            if assignment.get(name) == RECIPROCAL_ROOT:
                 env[name] = float(max(env[EXTENTS].get("D", 1), 1)) ** -0.5
+
+    @cached_property
+    def _roots(self) -> tuple[str, ...]:
+        """The parameters that may be the reciprocal root of the head size."""
+        own = (name for name in self._param_names if name not in self.derived.exact)
+        return tuple(name for name in own if RECIPROCAL_ROOT in self.variables[name])
+
+    def changes(self, name: str, value: Any) -> tuple[tuple[str, Any], ...]:
+        """A variable with each of its values but this one."""
+        known = self._changes.get((name, value))
+        if known is None:
+            others = tuple((name, each) for each in self.variables[name] if each != value)
+            known = self._changes[name, value] = others
+        return known
+
+    @cached_property
+    def _changes(self) -> dict[tuple[str, Any], tuple[tuple[str, Any], ...]]:
+        return {}
 
     def changed(
         self, env: Mapping[str, Any], assignment: Mapping[str, Any], name: str, value: Any
-    ) -> dict[str, Any]:
-        """The environment of an assignment with another value of one variable; ``env``: without it.
-
-        A search asks most often for parameters on which little rests.
-        """
-        other, resting = {**assignment, name: value}, self._resting.get(name)
+    ) -> Mapping[str, Any]:
+        """The environment of an assignment with another value of one variable; ``env``: without it."""
+        resting = self._resting.get(name)
         if resting is None:
-            found: dict[str, Any] = self.environment(other)
+            found: Mapping[str, Any] = self.environment({**assignment, name: value})
             return found
-        then = {each: known for each, known in env.items() if each != EXTENTS} | {name: value}
-        for size, definition in resting:
+        if name not in env:  # no tensor shows this size
+            return env
+        then = {**env, name: value}
+        for size, definition in resting.sizes:
             then[size] = int(definition(then))
-        then[EXTENTS] = self.extents(then)
-        self._take_roots(then, other)
+        if resting.integers:
+            then |= dict.fromkeys(self._integer_names, _NOTHING)
+            then |= self._surrogates({**assignment, name: value}, then)
+        if resting.axes:
+            then[EXTENTS] = extents = dict(env[EXTENTS])
+            for role, extent in resting.axes:
+                try:
+                    extents[role] = int(extent(then))
+                except KeyError:
+                    extents.pop(role, None)
+        if name in self._roots or resting.moves_heads:
+            self._take_roots(then, {**assignment, name: value})
         return then
 
     @cached_property
-    def _resting(self) -> dict[str, tuple[tuple[str, Function], ...]]:
-        """The parameters on which nothing rests but extents and a few sizes, with how these are defined;
-        nothing else rests on these sizes, nor do they rest on anything but parameters."""
-        params = frozenset(self._param_names) - {each.name for each in self.derived.variables}
-        definitions = {name: dim.definition for name, dim in self._dims.items() if dim.definition is not None}
-        derived = [part for each in self.derived.variables for part in (each.source, each.when)]
-        derived += [dim.default for dim in self._dims.values()]
-        derived += [size for spec in self.integers for each in spec.layouts.values() for size in each.shape()]
-        read = frozenset[str]().union(*(self.reads(each) for each in derived if each is not None))
-        inner = frozenset[str]().union(*map(self.reads, definitions.values()))
-        ends = {
-            name: compiled(definition)
-            for name, definition in definitions.items()
-            if name not in read | inner | dict(self._alone).keys() and self.reads(definition) <= params
-        }
-        others = frozenset[str]().union(
-            *(self.reads(each) for name, each in definitions.items() if name not in ends)
-        )
-        return {
-            name: tuple(
-                (size, function) for size, function in ends.items() if name in definitions[size].symbols()
-            )
-            for name in params - read - others
-        }
+    def _resting(self) -> dict[str, RestingOn]:
+        """The variables that can change alone, or with little else."""
+        alone = {size for size, _ in self._alone}
+        dims = (name for name, dim in self._dims.items() if dim.definition is None and name not in alone)
+        fills = (fill_of(spec.name) for spec in self.integers)
+        names = {*self._param_names, *dims, *fills, GROUP, WORKLOAD, WARNED} & self.variables.keys()
+        extents = self.operator.axis_extents
+        return resting_on(names, self._dims, self.derived, self.integers, extents, self.reads)
 
     def _told_by(self, assignment: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
         """What an environment tells of tensors, and the sizes that they show. Most changes of a search are

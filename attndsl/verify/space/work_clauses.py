@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from attndsl.expr import Compare, Symbol, as_expr
+from attndsl.expr import Compare, Const, Symbol, as_expr
 from attndsl.expr.argument_facts import given, layout_of
 from attndsl.expr.compiled_evaluation import Function, compiled
 from attndsl.expr.reductions import highest
 from attndsl.spec.contract.arguments import TensorSpec
-from attndsl.verify.space.clauses import Clause, keeps
+from attndsl.verify.space.clauses import Clause, keeps, measured
 from attndsl.verify.space.size_facts import SizeFacts
 from attndsl.verify.space.values import LONG_FILLS, WORKLOAD, fill_of
 
@@ -32,20 +32,14 @@ class WorkClauses:
     def clauses(self) -> Iterator[Clause]:
         """All of them."""
         shown = frozenset(name for spec in self._large for name in _sizes_of(spec))
-        excess = self._excess
-        yield Clause(
-            "small enough to run",
-            self.repairs(self.sizes | shown),
-            lambda env: excess(env) <= 1.0,
-            excess,
-        )
+        yield measured("small enough to run", self.repairs(self.sizes | shown), self._excess, most=1)
         sizes = self.repairs(self.sizes)
         fills = tuple(fill_of(spec.name) for spec in self.facts.integers)
         yield Clause("rows are full where they shall be long", fills, self._filled)
-        yield Clause("long rows", sizes, lambda env: self._missing_keys(env) <= 0, self._missing_keys)
-        yield Clause("wide rows", sizes, lambda env: self._missing_width(env) <= 0, self._missing_width)
-        yield Clause("rows of a tile", sizes, lambda env: self._off_edge(env) <= 0, self._off_edge)
-        yield Clause("tasks", sizes, lambda env: self._wrong_tasks(env) <= 0, self._wrong_tasks)
+        yield measured("long rows", sizes, self._missing_keys)
+        yield measured("wide rows", sizes, self._missing_width)
+        yield measured("rows of a tile", sizes, self._off_edge)
+        yield measured("tasks", sizes, self._wrong_tasks)
         yield from self._room()
 
     # Small enough to run --------------------------------------------------------------------------------
@@ -111,26 +105,34 @@ class WorkClauses:
         """Keys by which rows are too short: to have several tiles in each segment, and in one more than the
         ring has slots where they shall be long; where they shall be deep in each, with a split for each of
         the cores."""
-        if not _long(env):
+        words = _words(env)
+        if _LONG.isdisjoint(words):
             return 0
-        (tile, ring), segments = self.facts.edges[0], self._segments(env)
-        if "deep" in _words(env):
-            splits, cores = self.facts.schedule.split_kv != 1, self.facts.operator.device.aic
+        tile, ring, splits, cores = self._schedule
+        segments = self._segments(env)
+        if "deep" in words:
             parts = [most_splits(tasks, cores) if splits else 1 for _, tasks in segments]
             wanted = [tile * ring * each for each in parts]
         else:
             wanted = [tile] * len(segments)
             longest = max(range(len(segments)), key=lambda number: segments[number][0])
-            wanted[longest] *= ring if "long" in _words(env) else 1
-        return sum(max(most + 1 - rows, 0) for most, (rows, _) in zip(wanted, segments, strict=True))
+            wanted[longest] *= ring if "long" in words else 1
+        return sum([max(most + 1 - rows, 0) for most, (rows, _) in zip(wanted, segments, strict=True)])
+
+    @cached_property
+    def _schedule(self) -> tuple[int, int, bool, int]:
+        """Key tile and ring of the longest ring, whether keys may be split, and cores."""
+        splits = self.facts.schedule.split_kv != 1
+        return (*self.facts.edges[0], splits, self.facts.operator.device.aic)
 
     def _segments(self, env: Mapping[str, Any]) -> list[tuple[int, int]]:
         """The rows that each segment has place for, and its tasks."""
-        size = {**_ONE, **self.facts.extents(env)}
-        found = [(rows, self.facts.tasks(size)) for rows in self.facts.capacities(env)]
-        if "G" in self.facts.extents(env):
-            found.append((int(size["U"]), int(size["G"] * size["K"])))
-        return found or [(1, self.facts.tasks(size))]
+        extents = self.facts.extents(env)
+        tasks = self.facts.tasks(extents)
+        found = [(rows, tasks) for rows in self.facts.capacities(env)]
+        if "G" in extents:
+            found.append((int(extents.get("U", 1)), int(extents["G"] * extents.get("K", 1))))
+        return found or [(1, tasks)]
 
     def _off_edge(self, env: Mapping[str, Any]) -> float:
         """Keys by which the longest row misses the end of a schedule's first tile, one apart being near
@@ -180,6 +182,20 @@ class WorkClauses:
 def _sizes_of(spec: TensorSpec) -> frozenset[str]:
     shapes = [size for layout in spec.layouts.values() for size in layout.shape()]
     return frozenset().union(*(size.symbols() for size in shapes))
+
+
+def may_be_wide(facts: SizeFacts, variables: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether rows of all heads may be as wide as cases ask for: the largest values of the variables tell,
+    where the sizes are numbers and variables alone."""
+
+    def most(role: str) -> float:
+        extent = facts.operator.axis_extents.get(role, as_expr(1))
+        if isinstance(extent, Const):
+            return float(extent.value)
+        values = variables.get(extent.name) if isinstance(extent, Symbol) else None
+        return float(max(values)) if values else math.inf
+
+    return most("K") * max(most("D"), most("E")) > facts.operator.device.architecture.max_nd2nz_pitch
 
 
 def most_splits(tasks: int, cores: int) -> int:

@@ -65,6 +65,9 @@ enum KernelMetaType : uint8_t {
 };
 #include "kernel_macros.h"
 
+// A pointer to UB that a kernel's text follows: of the faces, a CANN's headers alone give the number it needs.
+#define ATTNEMU_UBUF_POINTER(T) __ubuf__ T*
+
 #ifndef TILING_KEY_VAR
 #define TILING_KEY_VAR (attnemu::tiling_key())
 #endif

@@ -448,6 +448,9 @@ void begin_products(TPipe* pipe, Product&& product, Tiling&& tiling, More&&... m
 template <class Workspace>
 void ignore(Workspace&&) {}
 }  // namespace detail
+
+// Messages between cores that the library keeps in the system's workspace are not modelled.
+inline void clearWorkspace(GM_ADDR) {}
 }  // namespace AscendC
 
 namespace matmul = AscendC;

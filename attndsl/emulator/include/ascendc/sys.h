@@ -1,6 +1,7 @@
 // Who am I, atomics, masks and other special registers.
 #pragma once
 #include "attnemu/lanes.h"
+#include "attnemu/workspace.h"
 #include "macros.h"
 #include "tensor.h"
 
@@ -23,11 +24,11 @@ inline int64_t GetSystemCycle() {
   return static_cast<int64_t>(attnemu::core->time.scalar() / attnemu::cost_table().rates.clock * kCounter);
 }
 
-// The workspace argument of a launch on the emulator is the user's part alone.
-inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
-inline void SetSysWorkspace(GM_ADDR) {}
-inline void SetSysWorkSpace(GM_ADDR) {}
-inline void SetSysWorkspaceForce(GM_ADDR) {}
+// As on the device, the argument is not looked at.
+inline GM_ADDR GetUserWorkspace(GM_ADDR, attnemu::SourceLine at = attnemu::SourceLine::here()) { return attnemu::user_workspace(at); }
+inline void SetSysWorkspace(GM_ADDR workspace) { attnemu::set_system_workspace(workspace, false); }
+inline void SetSysWorkSpace(GM_ADDR workspace) { SetSysWorkspace(workspace); }
+inline void SetSysWorkspaceForce(GM_ADDR workspace) { attnemu::set_system_workspace(workspace); }
 inline void SetSysWorkSpacePtr(GM_ADDR) {}
 inline GM_ADDR GetSysWorkSpacePtr() { return nullptr; }
 

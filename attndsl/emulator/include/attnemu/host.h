@@ -28,8 +28,14 @@ void launch_kernel(const char* name, uint32_t blocks, void* stream, const std::f
 // A kernel of another source file, registered there with ATTNEMU_ENTRY.
 void launch_entry(const char* name, uint32_t blocks, void* stream, void* const* arguments, int count, const SourceLine& at);
 
-// The compiler's own name of the block a core works for; a local variable of the same name hides it.
+// The key that kernels of later launches ask for by TILING_KEY_IS; 0 before.
+void set_tiling_key(uint64_t key);
+
+// The compiler's own names of the block a core works for, and of how many there are; a local variable of the same name hides one.
 struct BlockNumberOfCore {
+  operator int64_t() const;
+};
+struct BlocksOfLaunch {
   operator int64_t() const;
 };
 
@@ -89,3 +95,4 @@ uint32_t launch_packed(const char* name, uint32_t blocks, void* stream, const So
 }  // namespace attnemu
 
 inline constexpr attnemu::BlockNumberOfCore block_idx;
+inline constexpr attnemu::BlocksOfLaunch block_num;

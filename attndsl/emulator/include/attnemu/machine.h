@@ -56,6 +56,7 @@ class Machine {
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
   bool blocks_start_together = true;             // false: the host did not ask for it (batch mode)
+  uint8_t* user_workspace = nullptr;             // behind the system's part of the workspace that a launch has set
 
   size_t agents() const { return knobs.timing ? 0 : cores_ * kPipes; }
   Memory* add_region(std::string name, uint8_t* data, uint64_t bytes, uint64_t room, bool output, bool defined);

@@ -3,6 +3,7 @@
 #include "attnemu/harness.h"
 #include "copy.h"
 #include "cube.h"
+#include "pointers.h"
 #include "sync.h"
 #include "types.h"
 #include "unmodelled.h"

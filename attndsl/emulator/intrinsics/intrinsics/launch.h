@@ -2,6 +2,7 @@
 #pragma once
 #include "attnemu/locals.h"
 #include "attnemu/report.h"
+#include "attnemu/workspace.h"
 #include "types.h"
 
 #undef KERNEL_TASK_TYPE_DEFAULT
@@ -21,8 +22,8 @@ constexpr int kind_number(KernelMetaType type) {
 }  // namespace attnemu::intrinsics
 
 namespace AscendC {
-// The workspace argument of a launch on the emulator is the user's part alone.
-inline GM_ADDR AttnemuUserWorkspace(GM_ADDR workspace) { return workspace; }
+// The system's part of a workspace is not in a launch by tiling key on the emulator.
+inline GM_ADDR AttnemuUserWorkspace(GM_ADDR, attnemu::SourceLine at = attnemu::SourceLine::here()) { return attnemu::user_workspace(at); }
 }  // namespace AscendC
 #define GetUserWorkspace AttnemuUserWorkspace
 

@@ -36,7 +36,12 @@
 // A variable of each core: what changes hands with the cores (locals.h).
 #define __BLOCK_LOCAL__ __attribute__((section("attnemu_locals")))
 #define __WORKGROUP_LOCAL__
+// An official build compiles a kernel once for each key, which the command then states.
+#ifndef TILING_KEY_VAR
 #define TILING_KEY_VAR (attnemu::tiling_key())
+#endif
+// Host compilers have a type of this name, or none.
+#define __bf16 bfloat16_t
 
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_ALL, PIPE_MTE4, PIPE_MTE5, PIPE_V2, PIPE_FIX };
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };

@@ -1,0 +1,25 @@
+"""The lanes of scores in a row of the step, and those of them that bits hide."""
+
+from __future__ import annotations
+
+from attndsl.expr import Const, Expr, round_up
+from attndsl.graph import nodes
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES
+from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.tile.buffers import Region
+from attndsl.tile.instructions import SelectOrScalar
+from attndsl.tile.statements import Statement
+
+
+def score_lanes(context: Context, row: Expr) -> Region:
+    """The scores of the tile's keys in a row of the step, whole repeats."""
+    lanes = round_up(KEYS, REPEAT_LANES)
+    return whole(vector_buffers(context).score, row * context.tile_keys, lanes)
+
+
+def hide_lanes(context: Context, node: nodes.Replace, row: Expr, bits: Region) -> Statement:
+    """A row of the step keeps the scores that these bits keep."""
+    lanes, value = score_lanes(context, row), Const(float(node.value))
+    return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)

@@ -1,0 +1,90 @@
+// What our hosts of ATB's kernels share: tensors from files, the tiling, the launch's memory, the result.
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "acl/acl.h"
+#include "atbops/params/unpad_flash_attention.h"
+#include "flash_attention_tiling.h"
+#include "mki.h"
+
+using Parameters = AtbOps::OpParam::UnpadFlashAttention;
+
+inline void require(bool holds, const char* what) {
+  if (holds) return;
+  std::cout << "the host stops: " << what << std::endl;
+  std::exit(1);
+}
+template <class T>
+std::vector<T> numbers(const std::string& name) {
+  std::ifstream file(name + ".bin", std::ios::binary);
+  require(file.good(), name.c_str());
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+inline void* device(size_t bytes) {
+  void* memory = nullptr;
+  require(aclrtMalloc(&memory, bytes ? bytes : 32, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS, "no device memory");
+  return memory;
+}
+template <class T>
+void* copied(const std::vector<T>& values) {
+  const size_t bytes = values.size() * sizeof(T);
+  void* memory = device(bytes);
+  if (bytes) aclrtMemcpy(memory, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
+  return memory;
+}
+// A tensor of 16-bit elements; its first dimension is what the file holds.
+inline Mki::Tensor tensor(const std::string& name, Mki::TensorDType dtype, Mki::SVector<int64_t> inner) {
+  const std::vector<uint16_t> values = numbers<uint16_t>(name);
+  int64_t row = 1;
+  for (int64_t each : inner) row *= each;
+  inner.insert(inner.begin(), static_cast<int64_t>(values.size()) / row);
+  Mki::Tensor made;
+  made.desc.dtype = dtype;
+  made.desc.dims = inner;
+  made.data = copied(values);
+  return made;
+}
+inline Mki::TensorDType dtype_of(const char* name) { return std::strcmp(name, "bf16") ? Mki::TENSOR_DTYPE_FLOAT16 : Mki::TENSOR_DTYPE_BF16; }
+
+// A launch as ATB's own tiling plans it.
+struct Plan {
+  Mki::KernelInfo info{1 << 16};
+  std::vector<void*> scratch;
+  void* tiling = nullptr;
+  void* sync = nullptr;
+  aclrtStream stream = nullptr;
+};
+inline void start(const char* cores) {
+  Mki::PlatformInfo::Instance().cubes = static_cast<uint32_t>(std::atoi(cores));
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+}
+inline Plan planned(const Parameters& parameters, std::vector<Mki::Tensor> inputs) {
+  Mki::LaunchParam launch;
+  launch.parameters = Mki::Any(parameters);
+  launch.inputs = std::move(inputs);
+  Plan plan;
+  require(AtbOps::FlashAttentionTiling(launch, plan.info).Ok(), "the tiling refuses the call");
+  for (uint64_t bytes : plan.info.scratch) plan.scratch.push_back(device(bytes));
+  plan.tiling = copied(plan.info.tiling);
+  uint64_t address = 0;
+  uint32_t length = 0;
+  rtGetC2cCtrlAddr(&address, &length);
+  plan.sync = reinterpret_cast<void*>(address);
+  aclrtCreateStream(&plan.stream);
+  return plan;
+}
+// Copies the result, which ends the run.
+inline int finished(const Plan& plan, void* result, size_t bytes) {
+  aclrtSynchronizeStream(plan.stream);
+  std::vector<char> values(bytes);
+  aclrtMemcpy(values.data(), bytes, result, bytes, ACL_MEMCPY_DEVICE_TO_HOST);
+  return 0;
+}

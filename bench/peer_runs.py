@@ -1,0 +1,185 @@
+"""Runs of public kernels and of ours on the same numbers, and what is said of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.campaign.judging import bound_of
+from attndsl.compiler.prepare_launch import prepare
+from attndsl.emulator.errors import EmulatorError
+from attndsl.emulator.program import Program
+from attndsl.execute.execute import execute
+from attndsl.spec.binding.call import Call
+from attndsl.target import DEFAULT_DEVICE, device
+from attndsl.verify.judge import benchmark
+from attndsl.verify.judge.compare import Comparison, compare
+from attndsl.verify.judge.golden import Result, golden
+
+Array = npt.NDArray[Any]
+DTYPES: Mapping[str, Any] = {"half": np.float16, "bf16": ml_dtypes.bfloat16}
+
+
+@dataclass(frozen=True)
+class PublicRun:
+    """A command of a public program, in a folder with its files.
+
+    Attributes:
+        build: compiles it.
+        arguments: of its command line.
+        files: what it reads: NAME.bin of each.
+    """
+
+    build: Callable[[], Program]
+    arguments: tuple[str, ...]
+    files: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A call of ours, whose first result public programs compute from the same numbers.
+
+    ``from_public``: their result in the layout of ours.
+    """
+
+    name: str
+    call: Call
+    from_public: Callable[[Array], Array]
+    public: dict[str, PublicRun] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a kernel gave. ``microseconds``: predicted, of all its launches; ``says``: what it printed."""
+
+    values: Array
+    findings: tuple[str, ...]
+    microseconds: float
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The first result of a call in float64, and a plain computation of it in its dtype."""
+
+    call: Call
+    golden: Result
+    plain: Array
+
+
+def numbers(seed: int, dtype: str, *shape: int) -> Array:
+    """Numbers between -1 and 1; ``dtype``: "half" or "bf16"."""
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, shape).astype(DTYPES[dtype])
+
+
+def run_ours(call: Call) -> Ran:
+    """Our kernel on the emulator."""
+    launch = prepare(call)
+    report = execute(launch)
+    on = launch.compiled.program.device
+    return Ran(launch.outputs()[0], report.first_findings(), on.microseconds(report.counters["total_cycles"]))
+
+
+def run_public(run: PublicRun, expected: Expected) -> Ran:
+    """A public program on the emulator: what it copies to the host last is its result.
+
+    Examples of catlass compare it with golden.bin, in float32, and one with cpu_low.bin, in the io dtype.
+
+    Raises:
+        EmulatorError: it does not compile, or is refused.
+        RuntimeError: it launches nothing or copies nothing.
+    """
+    on = device(DEFAULT_DEVICE)
+    program = run.build()
+    with tempfile.TemporaryDirectory() as name:
+        data, copies = Path(name) / "data", Path(name) / "copies"
+        data.mkdir()
+        copies.mkdir()
+        own = {"golden": expected.golden.values.astype(np.float32), "cpu_low": expected.plain}
+        for file, values in {**run.files, **own}.items():
+            np.ascontiguousarray(values).tofile(data / f"{file}.bin")
+        before = Path.cwd()
+        os.chdir(data)
+        try:
+            report = program.run(run.arguments, copies=copies, device=on)
+        finally:
+            os.chdir(before)
+        found = sorted(copies.iterdir())
+        if not found or not report.launches:
+            raise RuntimeError(f"{program.path.name} computed nothing: {report.error or report.stdout}")
+        values = np.fromfile(found[-1], expected.plain.dtype)
+    cycles = sum(launch["cycles"] for launch in report.launches)
+    findings = tuple(str(each) for each in report.findings)
+    if report.error:
+        findings += (report.error,)
+    return Ran(values, findings, on.microseconds(cycles), report.stdout.strip())
+
+
+def expected_of(call: Call) -> Expected:
+    """What the first result of a call should be."""
+    plain = benchmark.run(call)[0]
+    assert plain is not None
+    return Expected(call, golden(call).results[0], plain)
+
+
+def judged(expected: Expected, values: Array) -> Comparison:
+    """A result, as ``verify`` judges it element by element."""
+    call, want = expected.call, expected.golden
+    return compare(
+        values,
+        want.values,
+        expected.plain,
+        bound=bound_of(call, want.name),
+        level=None,
+        empty=want.exact,
+        sizes=want.sizes,
+        precision=benchmark.precision(call, want.name),
+    )
+
+
+def joined(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems of one name as one, with the public runs of all."""
+    found: dict[str, Problem] = {}
+    for each in problems:
+        found.setdefault(each.name, each).public.update(each.public)
+    return list(found.values())
+
+
+def compare_problem(problem: Problem) -> bool:
+    """Prints a problem's results side by side. Whether all are right, and ours without findings."""
+    print(problem.name, flush=True)
+    expected = expected_of(problem.call)
+    ours = run_ours(problem.call)
+    right = _told("ours", expected, ours) and not ours.findings
+    for name, run in problem.public.items():
+        try:
+            theirs = run_public(run, expected)
+        except EmulatorError as error:
+            print(f"  {name:<11} does not run: {error}")
+            right = False
+            continue
+        right &= _told(name, expected, replace(theirs, values=problem.from_public(theirs.values)), ours)
+    return right
+
+
+def _told(name: str, expected: Expected, ran: Ran, ours: Ran | None = None) -> bool:
+    comparison = judged(expected, ran.values)
+    verdict = "right" if comparison.ok else "; ".join(comparison.problems)
+    beside = f", ours {ours.microseconds / ran.microseconds:.2f} of it" if ours else ""
+    print(
+        f"  {name:<11} {verdict}: off by {comparison.error:.1e} of {comparison.bound:.1e} allowed, "
+        f"{ran.microseconds:.1f} us{beside}"
+    )
+    for line in (*ran.says.splitlines(), *ran.findings):
+        print(f"    {line}")
+    sys.stdout.flush()
+    return comparison.ok

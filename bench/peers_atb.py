@@ -1,0 +1,171 @@
+"""Problems of ATB's kernels (ascend-transformer-boost), and of our operators on the same numbers.
+
+A checkout is read where it is: its kernels and the tiling that plans their launches, compiled as they stand
+against the headers of a CANN; hosts of ours in ``atb_host`` call them, and stand for the little of ATB's host
+library that the tiling asks for. Nothing of the checkout is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from peer_runs import Problem, PublicRun, numbers
+from peers_catlass import PROMPTS, prompt_name, prompts
+
+from attndsl.base.disk_cache import content_key, make_entry
+from attndsl.emulator.program import Program, build_program
+from attndsl.emulator.vendor_headers import VendorHeaders
+from attndsl.spec.operator.loader import load
+from attndsl.target import DEFAULT_DEVICE, device
+
+Array = npt.NDArray[Any]
+_HOSTS = Path(__file__).parent / "atb_host"
+_OPERATION = Path("src/kernels/mixkernels/unpad_flash_attention")
+_TILING = ("tiling/flash_attention_tiling.cpp", "tiling/flash_attention_tiling_dependency.cpp")
+_LIBRARY_HEADERS = (
+    "tensor",
+    "types",
+    "launch_param",
+    "kernel_info",
+    "utils/SVector/SVector",
+    "utils/assert/assert",
+    "utils/checktensor/check_tensor",
+    "utils/compare/compare",
+    "utils/const/op_const",
+    "utils/log/log",
+    "utils/math/math",
+    "utils/platform/platform_info",
+    "utils/status/status",
+)
+"""What sources include of ATB's host library: all of it is ``atb_host/mki.h``."""
+
+
+@dataclass(frozen=True)
+class Atb:
+    """A checkout, and the headers that its kernels are compiled against."""
+
+    checkout: Path
+    headers: VendorHeaders
+
+    def program(self, host: str, kernel: str) -> Program:
+        """One of our hosts with a kernel's source and its tiling.
+
+        Raises:
+            EmulatorError: it does not compile.
+        """
+        operation, kernels = self.checkout / _OPERATION, self.checkout / "src/kernels"
+        return build_program(
+            _HOSTS / host,
+            sources=[operation / "op_kernel" / kernel, *(operation / each for each in _TILING)],
+            include_dirs=[_library(), kernels, kernels / "include", operation / "tiling", _HOSTS],
+            headers=self.headers,
+        )
+
+
+def _library() -> Path:
+    """A folder with the headers of ATB's host library, the same in every run: it is in the key of a build."""
+
+    def write(folder: Path) -> None:
+        for header in _LIBRARY_HEADERS:
+            file = folder / "mki" / f"{header}.h"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f'#include "{_HOSTS / "mki.h"}"\n')
+
+    return make_entry(
+        f"atb-host-{content_key(str(_HOSTS).encode(), *(h.encode() for h in _LIBRARY_HEADERS))}", write
+    )
+
+
+def _words(*values: object) -> tuple[str, ...]:
+    return (str(device(DEFAULT_DEVICE).aic), *map(str, values))
+
+
+def _prompt(atb: Atb, lengths: Sequence[int], heads: int, kv_heads: int, dtype: str, causal: bool) -> Problem:
+    made = prompts(lengths, heads, kv_heads, dtype, causal=causal)
+    files = {"q": made.query, "k": made.key, "v": made.value, "seqlen": np.array(lengths, np.int32)}
+    if made.mask is not None:
+        files["mask"] = made.mask
+    size = made.query.shape[-1]
+    builds = {
+        "half": partial(atb.program, "prompt_fp16.cpp", "unpad_flash_attention_mix.cce"),
+        "bf16": partial(atb.program, "prompt_bf16.cpp", "unpad_flashattention_bf16_mix.cce"),
+    }
+
+    def run(build: str, precise: bool) -> PublicRun:
+        words = _words(dtype, heads, kv_heads, size, 1 / math.sqrt(size), int(precise), int(causal))
+        return PublicRun(builds[build], words, files)
+
+    runs = {"ATB": run(dtype, False)}
+    if dtype == "half":
+        runs["ATB precise"] = run("bf16", True)
+    return Problem(
+        prompt_name(lengths, heads, kv_heads, dtype, causal=causal),
+        made.call,
+        lambda values: values.reshape(made.query.shape),
+        runs,
+    )
+
+
+def _relay(
+    atb: Atb,
+    name: str,
+    own: Sequence[int],
+    groups: Sequence[int],
+    shared: Sequence[int],
+    heads: int,
+    kv_heads: int,
+    dtype: str,
+    size: int = 128,
+) -> Problem:
+    """Rows with ``own`` keys; ``groups``: whose shared keys each sees, or -1; ``shared``: their number."""
+    batch, room, shared_room = len(own), max(own) + 5, max(shared) + 3
+    query = numbers(0, dtype, batch, heads * size)
+
+    def cache(seed: int, count: int, rows: int) -> list[Array]:
+        return list(numbers(seed, dtype, count, rows, kv_heads * size))
+
+    key, value = cache(1, batch, room), cache(2, batch, room)
+    key_share, value_share = cache(3, len(shared), shared_room), cache(4, len(shared), shared_room)
+    keys = np.array([n + (shared[g] if g >= 0 else 0) for n, g in zip(own, groups, strict=True)], np.int32)
+    share_map, share_len = np.array(groups, np.int32), np.array(shared, np.int32)
+    call = load("relay_attention").bind(
+        query=query,
+        key=key,
+        value=value,
+        keyShare=key_share,
+        valueShare=value_share,
+        attentionMask=np.zeros((1, 1), query.dtype),
+        seqLen=np.ones(batch, np.int32),
+        kvSeqLen=keys,
+        kvShareMap=share_map,
+        kvShareLen=share_len,
+        headNum=heads,
+        kvHeadNum=kv_heads,
+        qkScale=1 / math.sqrt(size),
+    )
+    files = {"q": query, "kv_seqlen": keys, "share_map": share_map, "share_len": share_len}
+    for prefix, tensors in (("k", key), ("v", value), ("ks", key_share), ("vs", value_share)):
+        files |= {f"{prefix}{number}": each for number, each in enumerate(tensors)}
+    words = _words(dtype, batch, len(shared), heads, kv_heads, size, 1 / math.sqrt(size))
+    build = partial(atb.program, "relay.cpp", "relay_attention_decoder_mix.cce")
+    run = PublicRun(build, words, files)
+    return Problem(f"relay, {name}, {dtype}", call, lambda values: values.reshape(query.shape), {"ATB": run})
+
+
+def atb_problems(checkout: Path, headers: VendorHeaders) -> Iterator[Problem]:
+    """Problems that ATB's kernels solve."""
+    atb = Atb(checkout, headers)
+    for lengths, heads, kv_heads, dtype, causal in PROMPTS:
+        yield _prompt(atb, lengths, heads, kv_heads, dtype, causal)
+    rows = [100, 300, 17, 64, 700, 1]
+    groups = [0, 0, 1, -1, 1, 0]
+    yield _relay(atb, "6 rows, 8 heads on 2, groups of 256 and 513", rows, groups, [256, 513], 8, 2, "half")
+    yield _relay(atb, "6 rows, 8 heads on 2, groups of 256 and 513", rows, groups, [256, 513], 8, 2, "bf16")
+    yield _relay(atb, "24 rows, 8 heads, a group of 1024", [128] * 24, [0] * 24, [1024], 8, 8, "half")

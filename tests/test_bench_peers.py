@@ -1,0 +1,88 @@
+"""bench/peers.py: what public programs read, and that a wrong result of theirs is seen."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+import peer_runs
+import peers_atb
+import peers_catlass
+
+from attndsl.api.backends import run_checked
+from attndsl.emulator.vendor_headers import VendorHeaders
+
+
+def test_blocks_of_keys_stand_where_the_table_says():
+    rows = np.arange(300 * 2, dtype=np.float32).reshape(300, 1, 2)
+    table = np.array([[3, 1], [0, 2]])
+    pages = peers_catlass._pages(rows, [200, 100], table)
+    assert np.array_equal(np.concatenate([pages[3], pages[1]])[:200], rows[:200])
+    assert np.array_equal(pages[0][:100], rows[200:])
+    assert np.isnan(pages[1][72:]).all() and np.isnan(pages[2]).all()
+
+
+def test_problems_of_one_name_are_one_with_all_public_runs():
+    atb = peers_atb.Atb(Path(), VendorHeaders(Path(), (), False))
+    one = peers_atb._prompt(atb, [40, 7], 2, 1, "half", True)
+    other = peers_catlass.prompt(Path(), [40, 7], 2, 1, "half", causal=True)
+    third = peers_atb._prompt(atb, [40, 7], 2, 1, "bf16", True)
+    joined = peer_runs.joined([one, other, third])
+    assert [each.name for each in joined] == [one.name, third.name]
+    assert list(joined[0].public) == ["ATB", "ATB precise", "catlass 23", "catlass 40"]
+    assert list(joined[1].public) == ["ATB"]
+
+
+def test_rows_of_relay_attention_read_the_numbers_of_the_call():
+    atb = peers_atb.Atb(Path(), VendorHeaders(Path(), (), False))
+    problem = peers_atb._relay(atb, "small", [3, 5], [1, -1], [2, 4], 2, 1, "half", size=16)
+    files, call = problem.public["ATB"].files, problem.call
+    assert files["kv_seqlen"].tolist() == [7, 5], "own and shared keys"
+    for name, tensor in (("k1", call.lists["key"][1]), ("vs0", call.lists["valueShare"][0])):
+        assert np.array_equal(files[name].ravel(), np.asarray(tensor).ravel())
+    words = problem.public["ATB"].arguments
+    assert words[1:7] == ("half", "2", "2", "2", "1", "16")
+
+
+@pytest.fixture(scope="module")
+def small():
+    problem = peers_catlass.prompt(Path(), [40, 7], 2, 1, "half", causal=True)
+    return problem, peer_runs.expected_of(problem.call)
+
+
+def test_files_and_call_hold_the_same_numbers(small):
+    problem, _ = small
+    files = problem.public["catlass 23"].files
+    assert np.array_equal(files["q"], problem.call.arrays["query"])
+    assert np.array_equal(files["k"][files["block_table"][0, 0], :40], problem.call.arrays["key"][:40])
+    assert files["mask"][3, 4] == 1 and files["mask"][4, 3] == 0
+
+
+def test_the_judge_takes_the_reference_and_refuses_a_shifted_row(small):
+    problem, expected = small
+    (values, *_), _ = run_checked(problem.call, backend="reference")
+    assert peer_runs.judged(expected, values).ok
+    wrong = values.copy()
+    wrong[41] = wrong[42]
+    assert not peer_runs.judged(expected, wrong).ok
+
+
+def test_a_peer_that_misses_and_one_that_cannot_run_are_failures(small, monkeypatch, capsys):
+    problem, _ = small
+    (values, *_), _ = run_checked(problem.call, backend="reference")
+    good = peer_runs.Ran(values, (), 2.0)
+    one = replace(problem, public={"peer": problem.public["catlass 23"]})
+    monkeypatch.setattr(peer_runs, "run_ours", lambda call: good)
+    monkeypatch.setattr(peer_runs, "run_public", lambda run, expected: replace(good, microseconds=4.0))
+    assert peer_runs.compare_problem(one)
+    assert "4.0 us, ours 0.50 of it" in capsys.readouterr().out
+    monkeypatch.setattr(peer_runs, "run_public", lambda *_: replace(good, values=-values))
+    assert not peer_runs.compare_problem(one)
+    monkeypatch.setattr(peer_runs, "run_ours", lambda call: replace(good, findings=("racecheck",)))
+    monkeypatch.setattr(peer_runs, "run_public", lambda *_: good)
+    assert not peer_runs.compare_problem(one), "a finding in ours"
