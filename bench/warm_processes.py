@@ -125,7 +125,7 @@ def _become_clean(environment: dict[str, str], changing: tuple[str, ...], output
     os.environ.update(environment)
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
-    for name in [each for each in sys.modules if each.partition(".")[0] == "attndsl"]:
+    for name in [each for each in sys.modules if each.partition(".")[0] in ("attndsl", "tests")]:
         if name not in unconcerned(changing):
             package, _, short = name.rpartition(".")
             if package in sys.modules and hasattr(sys.modules[package], short):
