@@ -101,7 +101,10 @@ def _prompt(atb: Atb, lengths: Sequence[int], heads: int, kv_heads: int, dtype: 
 
     def run(build: str, precise: bool) -> PublicRun:
         words = _words(dtype, heads, kv_heads, size, 1 / math.sqrt(size), int(precise), int(causal))
-        return PublicRun(builds[build], words, files)
+        read = dict(files)
+        if precise and made.mask is not None:  # with HIGH_PRECISION a mask holds 1 where a key is hidden
+            read["mask"] = (made.mask != 0).astype(made.mask.dtype)
+        return PublicRun(builds[build], words, read)
 
     runs = {"ATB": run(dtype, False)}
     if dtype == "half":
