@@ -39,10 +39,10 @@ from catlass_kernels import launches_of, peers
 from kernel_rows import MISSING, Missing, Row, Work, compressed, rows
 from kernel_text import ICACHE, KernelText
 
-from attndsl.cli.calibration_text import calibration_lines
-from attndsl.cli.profile import Profile, profile_call
-from attndsl.cli.profile_page.spans import functions_of, read_spans
 from attndsl.compiler.prepare_launch import prepare
+from attndsl.profile.calibration_text import calibration_lines
+from attndsl.profile.profile import Profile, profile_call
+from attndsl.profile.spans import functions_of, read_spans
 from attndsl.target import DEFAULT_DEVICE, Device, device
 from attndsl.target.costs import Rate
 

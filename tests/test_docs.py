@@ -137,9 +137,35 @@ def test_files_and_names_that_are_not_there_are_found() -> None:
     expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
     assert list(missing(wrong, "tile")) == expected
     assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
-    assert list(missing("`vector.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
-    behind = "`vector.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
-    assert list(missing(behind, "tile")) == ["_BINARIES of vector.py", "_SHIFT of vector.py"]
+    assert list(missing("`arithmetic.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []
+    behind = "`arithmetic.py` (`_BINARIES`, and `_SHIFT`; `_SHIFTED`)"
+    assert list(missing(behind, "tile")) == ["_BINARIES of arithmetic.py", "_SHIFT of arithmetic.py"]
+
+
+def unlisted(page: str, package: str) -> list[str]:
+    """The modules of a package that its page does not name, if it is one that lists them: as items, or in a
+    table of modules."""
+    items = re.findall(r"^(?:- |1\. )`\w+\.py`", page, re.MULTILINE)
+    if len(items) < 3 and "| module |" not in page:
+        return []
+    named = set(re.findall(r"`(?:\w+/)*(\w+)(?:\.py)?`", page))
+    return sorted({path.stem for path in (ROOT / package).glob("*.py")} - named - {"__init__"})
+
+
+PACKAGES = sorted(DOCS.glob("packages/*.md"))
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.stem)
+def test_a_page_that_lists_modules_lists_all_of_them(path: Path) -> None:
+    assert unlisted(path.read_text(), path.stem) == []
+
+
+@pytest.mark.parametrize(("package", "line"), [("base", "- `jobs.py`"), ("expr", "| `fold`")])
+def test_a_module_that_a_page_leaves_out_is_found(package: str, line: str) -> None:
+    page = (DOCS / "packages" / f"{package}.md").read_text()
+    (whole,) = (each for each in page.splitlines() if each.startswith(line))
+    left = unlisted(page.replace(whole, ""), package)
+    assert left and set(left) <= set(re.findall(r"`(\w+?)(?:\.py)?`", whole))
 
 
 def options(page: str) -> dict[str, tuple[str, str]]:

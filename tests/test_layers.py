@@ -33,6 +33,7 @@ LAYERS = (
     ("diagnosis",),
     ("campaign",),
     ("api", "ops", "packing"),
+    ("profile",),
     ("tuning",),
     ("execute",),
     ("codegen",),

@@ -13,7 +13,9 @@ from pathlib import Path
 from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import InternalError
 
-USERS_OF_KERNELS = frozenset({"api", "campaign", "cli", "diagnosis", "emulator", "mutate", "tuning"})
+USERS_OF_KERNELS = frozenset(
+    {"api", "campaign", "cli", "diagnosis", "emulator", "mutate", "profile", "tuning"}
+)
 """Packages that decide nothing about tile programs and files made of them: they run them, look into them, or
 search for schedules."""
 _PACKAGE = Path(__file__).resolve().parents[1]

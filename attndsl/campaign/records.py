@@ -50,7 +50,9 @@ of them missed; no case that has it was run to the end; cases passed, and it can
 it matters in none of them; the record is of other code."""
 
 _BACKENDS = ("reference", "tile", "emulator")
-_PRESENTING = frozenset({"__init__", "__main__", "cli", "diagnosis", "mutate", "ops", "packing", "tuning"})
+_PRESENTING = frozenset(
+    {"__init__", "__main__", "cli", "diagnosis", "mutate", "ops", "packing", "profile", "tuning"}
+)
 """Parts of the package that decide nothing: what users call, what shows them something, what looks into a
 miss, what changes kernels to see whether the checks notice, what searches for schedules."""
 _EMITTING = frozenset({"codegen", "emulator", "execute"})

@@ -77,7 +77,7 @@ def profile(
     The call is one from a file, as `run` takes it, or one of normal numbers with the sizes of --shape.
     """
     from attndsl.cli.call_files import load_call
-    from attndsl.cli.profile import profile_call
+    from attndsl.profile.profile import profile_call
 
     operator = operators((name,), device)[0]
     if inputs is not None:

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from attndsl.cli.calibration_text import calibration_lines
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import launch_of
 from attndsl.compiler.stored_schedules import StoredSchedule, condition_of, store, stored_entry
 from attndsl.emulator import Knobs
 from attndsl.execute.execute import execute
+from attndsl.profile.calibration_text import calibration_lines
 from attndsl.spec.binding.call import Call
 from attndsl.target import Device
 from attndsl.tuning.candidates import Candidate, Candidates

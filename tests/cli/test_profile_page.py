@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from attndsl.cli.cli import cli
-from attndsl.cli.profile import profile_call
 from attndsl.cli.profile_page import drawing, page
 from attndsl.cli.profile_page.memory_use import closed, memory_uses
 from attndsl.cli.profile_page.roofline import roofline_of, ticks
-from attndsl.cli.profile_page.spans import BlockSpans, Operand, Span, middle, read_spans, spans_of
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator import find_compiler
+from attndsl.profile.profile import profile_call
+from attndsl.profile.spans import BlockSpans, Operand, Span, middle, read_spans, spans_of
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.shaped_call import call_of_shape
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from attndsl import ops
+from attndsl.base.source_location import SourceLine
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.shared_texts import _name, shared_texts
@@ -17,6 +18,7 @@ from attndsl.codegen.kernel_set.kernel_list import kernel_list
 from attndsl.codegen.kernel_set.tiling_keys import tiling_key
 from attndsl.codegen.samples.device_files import device_files, kernel_path, text_path
 from attndsl.compiler.compile import Compiled, compile_operator
+from attndsl.lowering.match.schedule_options import RequiredOption
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 
@@ -53,6 +55,21 @@ def test_layouts_with_heads_of_a_mask_that_is_added_are_one_program() -> None:
     assert all(shared.of(each) is shared.texts[0] for each in kernels)
     names = [path for path in device_files(kernels) if "maskType" in path or "mask" in path]
     assert names == [MASKED, MASKED.replace(".h", "_schedule.h")]
+
+
+@pytest.mark.parametrize(("value", "texts"), [(128, 1), (256, 2)], ids=["alike", "another value"])
+def test_kernels_share_a_text_whatever_copy_of_the_spec_each_was_compiled_from(
+    value: int, texts: int
+) -> None:
+    """A stored program tells lines of the file that it was compiled from; another value is another kernel."""
+
+    def asking(compiled: Compiled, folder: str, number: int) -> Compiled:
+        line = SourceLine(f"{folder}/self_attention.py", 560)
+        return replace(compiled, required=(RequiredOption("tile_k", number, "a block of keys", line),))
+
+    first, second = masked(ALIBI, "full"), masked(ALIBI, "per head")
+    kernels = (asking(first, "/here", 128), asking(second, "/there", value))
+    assert len(shared_texts(kernels).texts) == texts
 
 
 def test_layouts_without_heads_share_a_program_that_loads_a_row_for_each_position() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.cli.profile import profile_call
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
+from attndsl.profile.profile import profile_call
 from attndsl.tile_interpreter import run as tile
 from attndsl.tile_interpreter.run import interpret
 from tests.support.selection_cases import arguments, check, nsa

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attndsl.tile import instructions
-from attndsl.tile.instructions import Convert, Instruction, masks, vector
+from attndsl.tile.instructions import Convert, Instruction, arithmetic, masks, reductions
 
 from . import emitted_cases, int8_limit_cases, lane_cases, limit_cases
 
@@ -41,12 +41,12 @@ MEANING = tuple(
 
 # what each row of a table of operations adds: the class, and the words that pick the row
 TABLES: tuple[tuple[str, Iterable[str]], ...] = (
-    ("Unary", vector._UNARY),
-    ("WithScalar", vector._WITH_SCALAR),
-    ("Binary", vector._BINARY),
-    ("ShiftBits", vector._SHIFTS),
-    ("RowReduce", vector._REDUCTIONS),
-    ("BlockReduce", vector._REDUCTIONS),
+    ("Unary", arithmetic._UNARY),
+    ("WithScalar", arithmetic._WITH_SCALAR),
+    ("Binary", arithmetic._BINARY),
+    ("ShiftBits", arithmetic._SHIFTS),
+    ("RowReduce", reductions._REDUCTIONS),
+    ("BlockReduce", reductions._REDUCTIONS),
     ("Bitwise", masks._LOGIC),
     ("CompareWithScalar", masks.COMPARISONS),
     ("CompareLanes", masks.COMPARISONS),

@@ -14,6 +14,7 @@ from attndsl.verify.cases.cases import spaces
 from attndsl.verify.space.clauses import Clause
 from attndsl.verify.space.size_facts import EXTENTS
 from attndsl.verify.space.values import WORKLOAD
+from attndsl.verify.space.work_clauses import may_be_wide
 
 (RELAY,), (INCRE,) = spaces(ops.relay_attention), spaces(ops.incre_flash_attention)
 TILE, RING = RELAY.edges[0]
@@ -107,6 +108,18 @@ def test_each_capacity_of_a_cascade_is_long_enough() -> None:
     assert rows.holds(env("long few", **sizes, T=tile * ring + 1) | levels)
     assert rows.gap is not None
     assert rows.gap(env("long few", **sizes, T=tile * ring + 1) | levels | {"T3": tile - 1}) == 2
+
+
+def test_cases_ask_for_wide_rows_where_some_sizes_make_them() -> None:
+    """One head of at most 512 channels is never so wide; 256 heads of them are."""
+    (latent,) = spaces(load(str(specs_dir() / "variants" / "mla_decode.py")))
+    assert not may_be_wide(latent, latent.variables)
+    assert may_be_wide(RELAY, RELAY.variables) and may_be_wide(INCRE, INCRE.variables)
+    most = RELAY.operator.device.architecture.max_nd2nz_pitch
+    wide = clause("wide rows", latent)
+    assert not wide.holds(env("wide", K=1, D=512, E=most)) and wide.holds(env("wide", K=1, D=1, E=most + 1))
+    assert may_be_wide(latent, {**latent.variables, "latent": (most + 1,)})
+    assert not may_be_wide(latent, {**latent.variables, "latent": (most,)})
 
 
 @pytest.mark.parametrize(("keys", "holds"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from attndsl.cli.profile_page.memory_use import Interval, MemoryUse, closed
 from attndsl.cli.profile_page.roofline import Roofline, ticks
-from attndsl.cli.profile_page.spans import BlockSpans, Span
+from attndsl.profile.spans import BlockSpans, Span
 
 PLOT = 1000.0
 """Units across a plot over time."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from attndsl.cli.profile_page.spans import Span
+from attndsl.profile.spans import Span
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program

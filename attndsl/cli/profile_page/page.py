@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from attndsl.base.errors import UserError
-from attndsl.cli.calibration_text import calibration_lines
-from attndsl.cli.profile import Profile, largest_first
 from attndsl.cli.profile_page.drawing import (
     PLOT,
     Share,
@@ -19,9 +17,11 @@ from attndsl.cli.profile_page.drawing import (
 )
 from attndsl.cli.profile_page.memory_use import memory_uses
 from attndsl.cli.profile_page.roofline import roofline_of
-from attndsl.cli.profile_page.spans import BlockSpans, middle, spans_of
 from attndsl.codegen.text.render import render
 from attndsl.compiler.prepare_launch import prepare
+from attndsl.profile.calibration_text import calibration_lines
+from attndsl.profile.profile import Profile, largest_first
+from attndsl.profile.spans import BlockSpans, middle, spans_of
 from attndsl.spec.binding.call import Call
 from attndsl.target import Pipe
 from attndsl.tile.program import Program

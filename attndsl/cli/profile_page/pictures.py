@@ -7,11 +7,11 @@ from attndsl.base.package_files import sources_key
 from attndsl.cli.profile_page.drawing import PLOT, memory_plot, overview, stretch
 from attndsl.cli.profile_page.memory_use import memory_uses
 from attndsl.cli.profile_page.page import PIPES
-from attndsl.cli.profile_page.spans import middle, spans_of
 from attndsl.cli.stored_answers import stored_answer
 from attndsl.codegen.text.render import render
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.expr import Symbol
+from attndsl.profile.spans import middle, spans_of
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.shaped_call import call_of_shape
 
@@ -27,7 +27,7 @@ def pictures(operator: Operator) -> str:
 
     Raises:
         ProfileError: there is no legal call of these sizes.
-        As :func:`attndsl.cli.profile_page.spans.spans_of`.
+        As :func:`attndsl.profile.spans.spans_of`.
     """
     key = operator.content_key
     if key is None:

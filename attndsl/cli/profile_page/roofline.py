@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.cli.profile import Profile
+from attndsl.profile.profile import Profile
 
 
 @dataclass(frozen=True)

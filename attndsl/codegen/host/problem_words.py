@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.codegen.host.problem_members import counted, io_tensor, member_of
-from attndsl.codegen.names.identifiers import pascal
+from attndsl.codegen.names.identifiers import capitalized, pascal
 from attndsl.expr import Compare, Const, Expr, Named, Symbol
 from attndsl.expr.argument_facts import dtype_of, layout_of
 from attndsl.lowering.signature.host_scalars import layout_choice
@@ -71,7 +71,7 @@ def _constants(values: Mapping[Any, int]) -> Iterator[tuple[str, int]]:
     numbers: set[int] = set()
     for word, number in values.items():
         parts = re.findall(r"[A-Za-z0-9]+", word) if isinstance(word, str) else []
-        name = "k" + "".join(_capital(part) for part in parts)
+        name = "k" + "".join(capitalized(part) for part in parts)
         if not parts or number in numbers or (isinstance(word, str) and word.lstrip("-").isdigit()):
             continue
         if name in names:
@@ -79,11 +79,6 @@ def _constants(values: Mapping[Any, int]) -> Iterator[tuple[str, int]]:
         names.add(name)
         numbers.add(number)
         yield name, number
-
-
-def _capital(part: str) -> str:
-    """``NORM`` as ``Norm``, ``perHead`` as ``PerHead``."""
-    return part.capitalize() if part.isupper() and len(part) > 1 else part[:1].upper() + part[1:]
 
 
 def with_words(value: Expr, words: Mapping[str, Words]) -> Expr:

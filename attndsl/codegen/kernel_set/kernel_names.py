@@ -11,7 +11,7 @@ from attndsl.base.errors import InternalError
 from attndsl.base.reserved_names import plain
 from attndsl.codegen.kernel_set.tiling_keys import key_of, tiling_key
 from attndsl.codegen.names.arguments import names_of
-from attndsl.codegen.names.identifiers import pascal
+from attndsl.codegen.names.identifiers import capitalized, pascal
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.signature.kernel_names import kernel_suffix, shared_suffix
 from attndsl.lowering.signature.specialization import Specialization
@@ -32,8 +32,9 @@ def name_of(operator: Contract, special: Specialization) -> str:
 
 
 def key_name(compiled: Compiled) -> str:
-    """The name of a kernel's tiling key."""
-    return f"k{pascal(_suffix(compiled.operator, compiled.specialization))}"
+    """The name of a kernel's tiling key: ``kFloat16D64MaskTypeAlibiCompress``."""
+    words = _suffix(compiled.operator, compiled.specialization).split("_")
+    return f"k{pascal('_'.join(map(capitalized, words)))}"
 
 
 def named_keys(kernels: Sequence[Compiled]) -> tuple[tuple[str, int], ...]:

@@ -65,6 +65,11 @@ def pascal(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", identifier(name)))
 
 
+def capitalized(part: str) -> str:
+    """``NORM`` as ``Norm``, ``perHead`` as ``PerHead``."""
+    return part.capitalize() if part.isupper() and len(part) > 1 else part[:1].upper() + part[1:]
+
+
 def snake(op_type: str) -> str:
     """The name that CANN derives from an operator type for its kernel's function and files.
 

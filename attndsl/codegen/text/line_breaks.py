@@ -162,18 +162,9 @@ def _split_comment(code: str) -> tuple[str, str]:
 def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> list[str]:
     """The text cut in front of every operator with that many parentheses around it."""
     marks = tuple(f" {operator} " for operator in operators)
-    pieces, start, depth, quoted = [], 0, 0, False
-    for found in _NOTICED.finditer(code):
-        index, character = found.start(), found[0]
-        if character == '"' and not _is_escaped(code, index):
-            quoted = not quoted
-        if quoted:
-            continue
-        if character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-        elif character == " " and depth == at_depth and code.startswith(marks, index):
+    pieces, start = [], 0
+    for index, character, depth in _outside_texts(code):
+        if character == " " and depth == at_depth and code.startswith(marks, index):
             pieces.append(code[start:index])
             start = index + 1
     return [*pieces, code[start:]]
@@ -181,7 +172,18 @@ def _split_operators(code: str, operators: tuple[str, ...], at_depth: int) -> li
 
 def _split_arguments(code: str, at_depth: int = 1) -> list[str]:
     """The text cut after every comma inside of so many parentheses."""
-    pieces, start, depth, quoted = [], 0, 0, False
+    pieces, start = [], 0
+    for index, character, depth in _outside_texts(code):
+        if character == "," and depth == at_depth:
+            pieces.append(code[start : index + 2])
+            start = index + 2
+    pieces.append(code[start:])
+    return [piece for piece in pieces if piece]
+
+
+def _outside_texts(code: str) -> Iterator[tuple[int, str, int]]:
+    """The noticed characters outside of texts, but parentheses: where, which, within how many of these."""
+    depth, quoted = 0, False
     for found in _NOTICED.finditer(code):
         index, character = found.start(), found[0]
         if character == '"' and not _is_escaped(code, index):
@@ -192,11 +194,8 @@ def _split_arguments(code: str, at_depth: int = 1) -> list[str]:
             depth += 1
         elif character in ")]}":
             depth -= 1
-        elif character == "," and depth == at_depth:
-            pieces.append(code[start : index + 2])
-            start = index + 2
-    pieces.append(code[start:])
-    return [piece for piece in pieces if piece]
+        else:
+            yield index, character, depth
 
 
 def _is_escaped(code: str, index: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from math import isnan
 
 from attndsl.base.source_location import SourceLine
@@ -132,12 +132,16 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class RequiredOption:
-    """A value of a schedule option that the computation asks for, why, and the line that says so."""
+    """A value of a schedule option that the computation asks for, why, and the line that says so.
+
+    The line tells no two apart: programs that are stored on disk come from any copy of a spec, and kernels
+    that share a text may come from several.
+    """
 
     name: str
     value: int
     why: str
-    where: SourceLine
+    where: SourceLine = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +252,7 @@ def describe(
     values, found = asdict(schedule), reasons(schedule, stated, required, chosen)
     for choice in required:
         found[choice.name] += f" ({choice.where})"
-    width = max(len(field.name) for field in fields(schedule))
+    width = max(len(each.name) for each in fields(schedule))
     return "\n".join(f"  {name:<{width}}  {value!s:<6} {found[name]}" for name, value in values.items())
 
 

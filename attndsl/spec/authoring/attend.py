@@ -367,32 +367,29 @@ def requantize(probabilities: Value, block: int, scale: Value | None = None) -> 
 
 def dequantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
     """``(source + offset) * scale`` in fp32; just ``source`` where a call passes no scale."""
-    node_of("source", source)
-    node_of("scale", scale)
-    scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
-    node = Dequantize(
-        source=node_of("source", source),
-        scale=node_of("scale", scale),
-        offset=_node(offset),
-        axes=source.axes,
-        where=author_line(),
-    )
-    return Value(node)
+    return _scaled(Dequantize, source, scale, offset)
 
 
 def quantize(source: Value, scale: Value, offset: Value | None = None) -> Value:
     """``clip(round_half_even(source * scale + offset))`` to int8; just ``source`` without a scale."""
+    return _scaled(Quantize, source, scale, offset)
+
+
+def _scaled(
+    kind: type[Quantize] | type[Dequantize], source: Value, scale: Value, offset: Value | None
+) -> Value:
     node_of("source", source)
     node_of("scale", scale)
     scale, offset = _channels_of(source, scale), None if offset is None else _channels_of(source, offset)
-    node = Quantize(
-        source=node_of("source", source),
-        scale=node_of("scale", scale),
-        offset=_node(offset),
-        axes=source.axes,
-        where=author_line(),
+    return Value(
+        kind(
+            source=node_of("source", source),
+            scale=node_of("scale", scale),
+            offset=_node(offset),
+            axes=source.axes,
+            where=author_line(),
+        )
     )
-    return Value(node)
 
 
 def maximum(left: Operand, right: Operand) -> Value:

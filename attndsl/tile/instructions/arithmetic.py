@@ -12,9 +12,11 @@ from attndsl.expr import Expr, as_expr, constant_value
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions.base import Machine, Names, PairedReads, is_one, view
-from attndsl.tile.instructions.limits import Finding, dtype_rule, name_rule
+from attndsl.tile.instructions.limits import Finding, dtype_rule
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.instructions.vector import (
+    FromTable,
+    OneSource,
     VectorInstruction,
     count_form_rules,
     number,
@@ -85,60 +87,37 @@ class FillLanes(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Unary(VectorInstruction):
+class Unary(FromTable, OneSource):
     """``dst = op(src)`` for an operation of ``_UNARY``; count form."""
 
-    op: str
-    src: Region
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return self.op
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(_UNARY)
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
+    operations = _UNARY
+    noun = "operation of one operand"
 
     def run(self, machine: Machine) -> None:
-        _UNARY[self.op](view(machine, self.src), out=view(machine, self.dst))
+        self.operations[self.op](view(machine, self.src), out=view(machine, self.dst))
 
     def text(self, names: Names) -> str:
         return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from name_rule(self.op, _UNARY, "operation of one operand")
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WithScalar(VectorInstruction):
+class WithScalar(FromTable, OneSource):
     """``dst = op(src, scalar)`` for an operation of ``_WITH_SCALAR``; count form."""
 
-    op: str
-    src: Region
+    operations = _WITH_SCALAR
+    noun = "operation with a scalar"
     scalar: Expr
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return self.op
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(_WITH_SCALAR)
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         source = view(machine, self.src)
         scalar = source.dtype.type(machine.value(self.scalar))
-        _WITH_SCALAR[self.op](source, scalar, out=view(machine, self.dst))
+        self.operations[self.op](source, scalar, out=view(machine, self.dst))
 
     def text(self, names: Names) -> str:
         scalar = number(names, self.dst, self.scalar)
@@ -146,7 +125,6 @@ class WithScalar(VectorInstruction):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from name_rule(self.op, _WITH_SCALAR, "operation with a scalar")
         yield from count_form_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
@@ -189,27 +167,16 @@ _SHIFTS = {"ShiftLeft": np.left_shift, "ShiftRight": np.right_shift}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShiftBits(VectorInstruction):
+class ShiftBits(FromTable, OneSource):
     """Words of fp32 numbers shifted by up to 31 bits, zeros following: ShiftLeft, ShiftRight; count form."""
 
-    op: str
-    src: Region
+    operations = _SHIFTS
+    noun = "shift"
     bits: int
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return self.op
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(_SHIFTS)
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         words = view(machine, self.src).astype(np.float32).view(np.uint32)
-        view(machine, self.dst)[...] = _SHIFTS[self.op](words, np.uint32(self.bits)).view(np.float32)
+        view(machine, self.dst)[...] = self.operations[self.op](words, np.uint32(self.bits)).view(np.float32)
 
     def text(self, names: Names) -> str:
         words = [reinterpreted(names, each, "uint32_t") for each in (self.dst, self.src)]
@@ -217,7 +184,6 @@ class ShiftBits(VectorInstruction):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from name_rule(self.op, _SHIFTS, "shift")
         yield from count_form_rules(self.dst, self.src)
         for region, role in ((self.dst, "destination"), (self.src, "source")):
             yield from dtype_rule(region.buffer.dtype, ("float32",), role)
@@ -229,24 +195,17 @@ class ShiftBits(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Binary(VectorInstruction):
+class Binary(FromTable):
     """``dst = op(first, second)`` for Add, Sub, Mul, Div, Max, Min.
 
     ``broadcast``: ``second`` holds one 32-byte block a row, used for all lanes of that row.
     """
 
-    op: str
+    operations = _BINARY
+    noun = "operation of two operands"
     first: Region
     second: Region
     broadcast: bool = False
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return self.op
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(_BINARY)
 
     def sources(self) -> tuple[Region, ...]:
         return (self.first, self.second)
@@ -263,7 +222,7 @@ class Binary(VectorInstruction):
             else:
                 shape = (first.shape[0], blocks, second.shape[1])
                 dst, first, second = dst.reshape(shape), first.reshape(shape), second[:, None, :]
-        _BINARY[self.op](first, second, out=dst)
+        self.operations[self.op](first, second, out=dst)
 
     def text(self, names: Names) -> str:
         places = operands(names, self.dst, self.first, self.second)
@@ -277,7 +236,6 @@ class Binary(VectorInstruction):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from name_rule(self.op, _BINARY, "operation of two operands")
         allowed = _FLOAT if self.op == "Div" else _ARITHMETIC
         yield from dtype_rule(self.dst.buffer.dtype, allowed, "destination")
         if len({region.buffer.dtype for region in (self.dst, self.first, self.second)}) > 1:

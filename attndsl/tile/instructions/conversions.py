@@ -10,11 +10,16 @@ import numpy as np
 
 from attndsl.expr import as_expr, constant_value
 from attndsl.target import Architecture, MemorySpace
-from attndsl.tile.buffers import NUMPY_DTYPES, Buffer, Region
+from attndsl.tile.buffers import NUMPY_DTYPES, Buffer
 from attndsl.tile.instructions.base import Array, Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements, repeat_elements
-from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands, repeat_stride
+from attndsl.tile.instructions.vector import (
+    OneSource,
+    count_form_rules,
+    operands,
+    repeat_stride,
+)
 
 _INTEGRAL = {"CAST_RINT": np.rint, "CAST_FLOOR": np.floor, "CAST_CEIL": np.ceil, "CAST_TRUNC": np.trunc}
 _TO_INTEGER = tuple(_INTEGRAL)
@@ -35,12 +40,11 @@ def _converted(values: Array, source: str, dtype: str, mode: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Convert(VectorInstruction):
+class Convert(OneSource):
     """``dst = Cast(src)`` with a rounding mode; count form. fp32 to fp32 rounds to integral values."""
 
     api: ClassVar[str] = "Cast"
     operation: ClassVar[str] = "Convert"
-    src: Region
     mode: str
 
     _PAIRS: ClassVar[dict[tuple[str, str], tuple[str, ...]]] = {
@@ -56,9 +60,6 @@ class Convert(VectorInstruction):
         ("float32", "float32"): _TO_INTEGER,
         ("int32", "float32"): ("CAST_NONE", "CAST_RINT"),
     }
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         source, dst = view(machine, self.src), self.dst.buffer.dtype
@@ -80,7 +81,7 @@ class Convert(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConvertToNz(VectorInstruction):
+class ConvertToNz(OneSource):
     """``dst = Cast(src)`` of rows, in Nz: each block of a row to its column group.
 
     Element (r, c) goes to ``c // C0 * pitch + r * C0 + c % C0``, with C0 the elements of a block and the
@@ -90,7 +91,6 @@ class ConvertToNz(VectorInstruction):
 
     api: ClassVar[str] = "Cast"
     operation: ClassVar[str] = "Convert"
-    src: Region
     mode: str = "CAST_NONE"
 
     def read_while_written(self) -> tuple[Buffer, Buffer]:
@@ -102,9 +102,6 @@ class ConvertToNz(VectorInstruction):
         ("float32", "bfloat16"): "CAST_RINT",
         ("float16", "int8"): "CAST_RINT",
     }
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         dtype, image = self.dst.buffer.dtype, view(machine, self.dst)

@@ -15,7 +15,13 @@ from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
 from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, block_elements, repeat_elements
-from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands, reinterpreted
+from attndsl.tile.instructions.vector import (
+    OneSource,
+    VectorInstruction,
+    count_form_rules,
+    operands,
+    reinterpreted,
+)
 
 _LANES_OF_BIT = (
     "0xaaaaaaaaaaaaaaaa",
@@ -140,18 +146,14 @@ class LaneNumbers(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CopyLanes(VectorInstruction):
+class CopyLanes(OneSource):
     """``dst = src`` bit for bit inside UB: DataCopy of whole 32-byte blocks on the vector pipe."""
 
     api: ClassVar[str] = "DataCopy"
     operation: ClassVar[str] = "CopyUB"
-    src: Region
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.cols)) * item_bytes(self.dst.buffer.dtype)
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         view(machine, self.dst)[...] = view(machine, self.src).copy()

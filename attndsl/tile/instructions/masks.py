@@ -18,6 +18,8 @@ from attndsl.tile.instructions.base import Machine, Names, is_one, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
 from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, repeat_elements
 from attndsl.tile.instructions.vector import (
+    FromTable,
+    OneSource,
     VectorInstruction,
     count_form_rules,
     number,
@@ -39,16 +41,12 @@ _FILL_MASK = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CompareWithScalar(VectorInstruction):
+class CompareWithScalar(OneSource):
     """``dst bit i = src[i] <mode> scalar``, little-endian bits; covers whole 256-byte repeats of ``src``."""
 
     api: ClassVar[str] = "CompareScalar"
-    src: Region
     scalar: Expr
     mode: str
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.src.cols)) * item_bytes(self.src.buffer.dtype) / REPEAT
@@ -142,26 +140,20 @@ _LOGIC = {"And": np.bitwise_and, "Or": np.bitwise_or}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bitwise(VectorInstruction):
+class Bitwise(FromTable):
     """``dst = first & second`` or ``first | second``: And, Or; count form, an even number of bytes."""
 
-    op: str
+    operations = _LOGIC
+    noun = "bitwise"
     first: Region
     second: Region
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return self.op
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(_LOGIC)
 
     def sources(self) -> tuple[Region, ...]:
         return (self.first, self.second)
 
     def run(self, machine: Machine) -> None:
-        view(machine, self.dst)[...] = _LOGIC[self.op](view(machine, self.first), view(machine, self.second))
+        first, second = view(machine, self.first), view(machine, self.second)
+        view(machine, self.dst)[...] = self.operations[self.op](first, second)
 
     def text(self, names: Names) -> str:
         places = ", ".join(_words(names, region) for region in (self.dst, self.first, self.second))
@@ -170,18 +162,13 @@ class Bitwise(VectorInstruction):
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
         yield from _bit_rules(self.dst, self.first, self.second)
-        yield from name_rule(self.op, _LOGIC, "bitwise")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BitwiseNot(VectorInstruction):
+class BitwiseNot(OneSource):
     """``dst = ~src``: Not; count form, an even number of bytes."""
 
     api: ClassVar[str] = "Not"
-    src: Region
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         view(machine, self.dst)[...] = np.bitwise_not(view(machine, self.src))

@@ -10,12 +10,12 @@ import numpy as np
 
 from attndsl.expr import constant_value
 from attndsl.target import Architecture
-from attndsl.tile.buffers import Region
 from attndsl.tile.instructions.base import Array, Machine, Names, view
-from attndsl.tile.instructions.limits import Finding, dtype_rule, name_rule
+from attndsl.tile.instructions.limits import Finding, dtype_rule
 from attndsl.tile.instructions.units import REPEAT_BLOCKS, block_elements, repeat_elements
 from attndsl.tile.instructions.vector import (
-    VectorInstruction,
+    FromTable,
+    OneSource,
     blocks_of,
     operands,
     repeat_stride,
@@ -52,33 +52,31 @@ _COSTS = {"Max": "Extreme", "Sum": "Sum"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowReduce(VectorInstruction):
-    """``dst[r] = op(src[r, :])``: WholeReduceMax or WholeReduceSum of fp32 rows of up to 64 lanes."""
+class _Reduction(FromTable, OneSource):
+    """Base: a repeat for each row of ``src``; ``of``: what is reduced, as the table of costs has it."""
 
-    op: str
-    src: Region
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return f"WholeReduce{self.op}"
+    operations = _REDUCTIONS
+    noun = "reduction"
+    of: ClassVar[str]
 
     @property
     def cost_key(self) -> str:
-        return f"ReduceRepeats{_COSTS[self.op]}"
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(f"WholeReduce{op}" for op in _REDUCTIONS)
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
+        return f"Reduce{self.of}{_COSTS[self.op]}"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.src.rows))
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowReduce(_Reduction):
+    """``dst[r] = op(src[r, :])``: WholeReduceMax or WholeReduceSum of fp32 rows of up to 64 lanes."""
+
+    api_prefix = "WholeReduce"
+    of = "Repeats"
+
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)
-        out[0, :] = _REDUCTIONS[self.op](source)
+        out[0, :] = self.operations[self.op](source)
 
     def text(self, names: Names) -> str:
         places, mask = operands(names, self.dst, self.src), names.expr(self.src.cols)
@@ -88,42 +86,23 @@ class RowReduce(VectorInstruction):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from name_rule(self.op, _REDUCTIONS, "reduction")
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BlockReduce(VectorInstruction):
+class BlockReduce(_Reduction):
     """``dst[r, i] = op(src[r, 8 * i : 8 * i + 8])``: BlockReduceMax or BlockReduceSum of fp32.
 
     A row of ``src`` is one repeat of 64 lanes, a row of ``dst`` its 8 results.
     """
 
-    op: str
-    src: Region
-
-    @property
-    def api(self) -> str:  # type: ignore[override]
-        return f"BlockReduce{self.op}"
-
-    @property
-    def cost_key(self) -> str:
-        return f"ReduceBlocks{_COSTS[self.op]}"
-
-    @classmethod
-    def api_names(cls) -> tuple[str, ...]:
-        return tuple(f"BlockReduce{op}" for op in _REDUCTIONS)
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
-
-    def units(self, machine: Machine) -> float:
-        return float(machine.value(self.src.rows))
+    api_prefix = "BlockReduce"
+    of = "Blocks"
 
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)
         blocks = source.reshape(-1, block_elements("float32"))
-        out[...] = _REDUCTIONS[self.op](blocks).reshape(out.shape)
+        out[...] = self.operations[self.op](blocks).reshape(out.shape)
 
     def text(self, names: Names) -> str:
         places, rows = operands(names, self.dst, self.src), names.expr(self.src.rows)
@@ -133,7 +112,6 @@ class BlockReduce(VectorInstruction):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from name_rule(self.op, _REDUCTIONS, "reduction")
         yield from dtype_rule(self.src.buffer.dtype, ("float32",), "source")
         yield from dtype_rule(self.dst.buffer.dtype, ("float32",), "destination")
         lanes = repeat_elements("float32")
@@ -146,7 +124,7 @@ class BlockReduce(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BroadcastRows(VectorInstruction):
+class BroadcastRows(OneSource):
     """``dst[r, 8 * i : 8 * i + 8] = src[8 * r + i]`` in fp32: Brcb.
 
     A row of ``dst`` is one repeat, the blocks of 8 lanes of ``src``.
@@ -154,10 +132,6 @@ class BroadcastRows(VectorInstruction):
 
     api: ClassVar[str] = "Brcb"
     operation: ClassVar[str] = "BroadcastBlocks"
-    src: Region
-
-    def sources(self) -> tuple[Region, ...]:
-        return (self.src,)
 
     def run(self, machine: Machine) -> None:
         source, out = view(machine, self.src), view(machine, self.dst)

@@ -7,15 +7,15 @@ most one 256-byte repeat each).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attndsl.expr import Const, Expr, Named, as_expr, constant_value
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import Instruction, Machine, Names, is_one
-from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, space_rule
+from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, name_rule, space_rule
 from attndsl.tile.instructions.units import (
     BLOCK_LANES,
     REPEAT,
@@ -67,6 +67,43 @@ class VectorInstruction(Instruction):
 
     def describe(self) -> str:
         return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneSource(VectorInstruction):
+    """Base of what reads one region, ``src``."""
+
+    src: Region
+
+    def sources(self) -> tuple[Region, ...]:
+        return (self.src,)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromTable(VectorInstruction):
+    """Base of what is one of several operations of a form, ``op`` of :attr:`operations`.
+
+    Class attributes: ``operations`` the meaning of each, ``api_prefix`` what is in front of its name in
+    AscendC, ``noun`` what messages call one of them.
+    """
+
+    operations: ClassVar[Mapping[str, Callable[..., Any]]]
+    noun: ClassVar[str]
+    api_prefix: ClassVar[str] = ""
+
+    op: str
+
+    @property
+    def api(self) -> str:  # type: ignore[override]
+        return self.api_prefix + self.op
+
+    @classmethod
+    def api_names(cls) -> tuple[str, ...]:
+        return tuple(cls.api_prefix + op for op in cls.operations)
+
+    def limits(self, architecture: Architecture) -> Iterator[Finding]:
+        yield from super().limits(architecture)
+        yield from name_rule(self.op, self.operations, self.noun)
 
 
 def count_form_rules(*regions: Region) -> Iterator[Finding]:

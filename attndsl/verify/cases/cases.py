@@ -34,6 +34,7 @@ from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
+from attndsl.verify.space.work_clauses import may_be_wide
 
 CANDIDATES = 3
 PROBES = 0.4
@@ -212,7 +213,7 @@ class _Member:
         self._vain: collections.Counter[str] = collections.Counter()
         """Cases that each situation was asked for in vain."""
         self._hopeless: set[str] = set()
-        """Workloads for which a whole turn has found no assignment."""
+        """Workloads that no call has, or for which a whole turn has found no assignment."""
 
     def prepare(self) -> None:
         """Find out which optional tensors no legal call passes."""
@@ -224,6 +225,8 @@ class _Member:
         self.excluded = tuple(name for name, example in found.items() if example is None)
         self._never = {given(name).name: False for name in self.excluded}
         self._situations = situations(space)
+        if not may_be_wide(space, space.variables):
+            self._hopeless.add(WIDE)
         heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)
         self._heavy = {
             name

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from attndsl.expr import Compare, Symbol, as_expr
+from attndsl.expr import Compare, Const, Symbol, as_expr
 from attndsl.expr.argument_facts import given, layout_of
 from attndsl.expr.compiled_evaluation import Function, compiled
 from attndsl.expr.reductions import highest
@@ -182,6 +182,20 @@ class WorkClauses:
 def _sizes_of(spec: TensorSpec) -> frozenset[str]:
     shapes = [size for layout in spec.layouts.values() for size in layout.shape()]
     return frozenset().union(*(size.symbols() for size in shapes))
+
+
+def may_be_wide(facts: SizeFacts, variables: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether rows of all heads may be as wide as cases ask for: the largest values of the variables tell,
+    where the sizes are numbers and variables alone."""
+
+    def most(role: str) -> float:
+        extent = facts.operator.axis_extents.get(role, as_expr(1))
+        if isinstance(extent, Const):
+            return float(extent.value)
+        values = variables.get(extent.name) if isinstance(extent, Symbol) else None
+        return float(max(values)) if values else math.inf
+
+    return most("K") * max(most("D"), most("E")) > facts.operator.device.architecture.max_nd2nz_pitch
 
 
 def most_splits(tasks: int, cores: int) -> int:

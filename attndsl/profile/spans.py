@@ -78,7 +78,7 @@ def spans_of(launch: Launch, block: int) -> BlockSpans:
     """Runs the launch again without data and records one block.
 
     Raises:
-        As :func:`attndsl.cli.profile.profile_call`.
+        As :func:`attndsl.profile.profile.profile_call`.
     """
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from attndsl.cli.calibration_text import calibration_lines
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator import Knobs
 from attndsl.emulator.report import Report
 from attndsl.execute.execute import execute
 from attndsl.expr import as_expr
+from attndsl.profile.calibration_text import calibration_lines
 from attndsl.spec.binding.call import Call
 from attndsl.target import Device
 from attndsl.target.costs import Rate, cost_lines
