@@ -17,6 +17,7 @@ import ast
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from python_mutants import CLASSES, PythonMutant, drawn, mutants_of
+from warm_processes import run_tests, warm
 
 from attndsl.base.disk_cache import content_key, stored_or_made
 from attndsl.campaign.jobs import Job, LocalProcesses, results_of
@@ -48,7 +50,12 @@ _NO_TESTS_OF_SOURCES = ("test_cases_lower", "test_campaign_jobs", "test_records"
 """Parts of names of test files that take longest and reach nothing that others do not."""
 BUDGET = 45.0
 """Seconds of tests, as measured alone, that a mutant runs at most."""
-_HANGS = 240.0
+FAST = 30.0
+"""Seconds of processor time that the tests of a file may take; those after it are not fast ones."""
+_HANGS, _MEASURE_SECONDS = 240.0, 3600.0
+_FIRST_TESTS, _QUICK = 40, 0.5
+"""Of the quickest tests so many, of a few files, run before all others; none takes so many seconds."""
+CHANGING = ("attndsl.verify", "attndsl.reference")
 _NOT_COLLECTED = 2
 """The exit code of pytest where a file of tests cannot be imported."""
 KILLED, SURVIVED, NOT_LOADED = "killed", "survived", "not loaded"
@@ -113,7 +120,7 @@ def test_files(folders: Sequence[str]) -> list[str]:
 # Which test reaches what ------------------------------------------------------------------------------------
 
 
-def measured(file: str, key: str) -> dict[str, dict[str, Any]]:
+def measured(file: str, key: str, seconds: float) -> dict[str, dict[str, Any]]:
     """The job of measuring the tests of a file; from the cache where it is there."""
 
     def read(folder: Path) -> dict[str, dict[str, Any]] | None:
@@ -125,36 +132,36 @@ def measured(file: str, key: str) -> dict[str, dict[str, Any]]:
 
     return stored_or_made(
         f"reached-{key}",
-        lambda: _measure(file),
+        lambda: _measure(file, seconds),
         read,
         lambda folder, made: (folder / "tests.json").write_text(json.dumps(made)),
     )
 
 
-def _measure(file: str) -> dict[str, dict[str, Any]]:
+def _measure(file: str, seconds: float) -> dict[str, dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="attndsl-") as folder:
-        out = Path(folder) / "tests.json"
+        out, said = Path(folder) / "tests.json", Path(folder) / "said"
         environment = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT / "bench"),
             "REACHED_FILES": "\n".join(str(ROOT / each) for each in sources()),
             "REACHED_OUT": str(out),
+            "REACHED_SECONDS": str(seconds),
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "reached_lines", "-p"]
-        command += ["no:cacheprovider", "--tb=no", file]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        arguments = ["-q", "-n", "0", "-p", "reached_lines", "-p", "no:cacheprovider", "--tb=no", file]
+        run_tests(arguments, environment, CHANGING, said, _MEASURE_SECONDS)
         if not out.is_file():
-            raise SystemExit(f"{file} cannot be measured:\n{done.stdout}{done.stderr}")
+            raise SystemExit(f"{file} cannot be measured:\n{said.read_text(errors='replace')}")
         return json.loads(out.read_text())  # type: ignore[no-any-return]
 
 
-def reached(files: Iterable[str], told: str) -> Reached:
+def reached(files: Iterable[str], told: str, seconds: float = FAST) -> Reached:
     """What the tests reach, measured in processes."""
     texts = content_key(*(part for each in sources() for part in (each, (ROOT / each).read_text())))
-    keys = {file: content_key(texts, file, (ROOT / file).read_text()) for file in files}
+    keys = {file: content_key(texts, file, (ROOT / file).read_text(), str(seconds)) for file in files}
     show = _progress(told, len(keys))
     found = results_of(
-        (Job(key, measured, (file, key)) for file, key in keys.items()), LocalProcesses(), progress=show
+        (Job(key, measured, (file, key, seconds)) for file, key in keys.items()),
+        LocalProcesses(),
+        progress=show,
     )
     tests = {
         test: each
@@ -215,27 +222,44 @@ def tried(mutant: PythonMutant, tests: Sequence[str], seconds: Mapping[str, floa
         text = Path(folder) / "text.py"
         text.write_text(mutant.text(ROOT))
         environment = {
-            **os.environ,
             "PYTHONPATH": str(ROOT / "bench" / "mutated"),
             "ATTNDSL_MUTATED": str(ROOT / mutant.file),
             "ATTNDSL_MUTATED_TEXT": str(text),
             "ATTNDSL_STORE_PROGRAMS": "0",
         }
-        (Path(folder) / "tests.txt").write_text("\n".join(chosen))
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-        command += ["--tb=no", "-rfE", f"@{folder}/tests.txt"]
-        try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=_HANGS
-            )
-        except subprocess.TimeoutExpired:
-            return Outcome(KILLED, "it does not end", len(tests), time.monotonic() - started)
-        if done.returncode == _NOT_COLLECTED and not _loads(mutant, environment):
+        said = Path(folder) / "said"
+        printed = ""
+        for part in _parts(chosen, seconds):
+            (Path(folder) / "tests.txt").write_text("\n".join(part))
+            arguments = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
+            arguments.append(f"@{folder}/tests.txt")
+            code = run_tests(arguments, environment, CHANGING, said, _HANGS, _change_source)
+            if code is None:
+                return Outcome(KILLED, "it does not end", len(tests), time.monotonic() - started)
+            printed = said.read_text(errors="replace")
+            if code != 0:
+                break
+        if code == _NOT_COLLECTED and not _loads(mutant, {**os.environ, **environment}):
             return Outcome(NOT_LOADED, "", len(tests), time.monotonic() - started)
-    told = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, re.MULTILINE)
-    status = SURVIVED if done.returncode == 0 else KILLED
-    by = told[1] if told else "" if status == SURVIVED else f"exit code {done.returncode}"
+    told = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", printed, re.MULTILINE)
+    status = SURVIVED if code == 0 else KILLED
+    by = told[1] if told else "" if status == SURVIVED else f"exit code {code}"
     return Outcome(status, by, len(tests), time.monotonic() - started)
+
+
+def _parts(tests: Sequence[str], seconds: Mapping[str, float]) -> list[list[str]]:
+    """Tests in the order that they have, those that end most mutants apart: to collect a file takes longer
+    than most of its tests."""
+    first = [test for test in tests[:_FIRST_TESTS] if seconds[test] < _QUICK]
+    files = {test.split("::")[0] for test in first[: max(1, _FIRST_TESTS // 10)]}
+    first = [test for test in first if test.split("::")[0] in files]
+    rest = [test for test in tests if test not in set(first)]
+    return [part for part in (first, rest) if part]
+
+
+def _change_source() -> None:
+    """Give this process the changed text, as Python's start does to others."""
+    runpy.run_path(str(ROOT / "bench" / "mutated" / "sitecustomize.py"))
 
 
 def _loads(mutant: PythonMutant, environment: Mapping[str, str]) -> bool:
@@ -306,15 +330,17 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="ID")
     parser.add_argument("--sources", nargs="*", default=SOURCES, metavar="PATH")
     parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH")
+    parser.add_argument("--fast", type=float, default=FAST, help="seconds of tests that a file may have")
     parser.add_argument("--journal", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     started = time.monotonic()
+    warm(CHANGING)
     every = [mutant for file in sources(options.sources) for mutant in mutants_of(ROOT, file)]
     chosen = drawn(every, options.seed)
     if options.only:
         chosen = iter([mutant for mutant in every if mutant.name in options.only])
-    tests = reached(test_files(options.tests), "test files")
+    tests = reached(test_files(options.tests), "test files", options.fast)
     found = campaign(chosen, len(options.only) or options.mutants, tests, options.journal)
     if options.json:
         rows = [

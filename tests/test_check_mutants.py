@@ -1,9 +1,11 @@
 """bench/check_mutants.py: what it changes, that a change is what Python runs, and which tests it chooses."""
 
+import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,8 @@ sys.path.insert(0, str(BENCH))
 
 import check_mutants  # noqa: E402
 import python_mutants  # noqa: E402
+import reached_lines  # noqa: E402
+import warm_processes  # noqa: E402
 
 
 def changes(folder: Path, text: str, kind: str) -> list[str]:
@@ -117,3 +121,57 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     assert check_mutants.Reached({"t": {**told["other"], "lines": {str(root / file): [line]}}}).by(
         outside
     ) == ["t"]
+
+
+TAKEN = '''def f(x):
+    """Says so."""
+    if x:
+        return 1
+    elif x is None:
+        return 2
+    for _ in ():
+        x += 1
+    return 3
+'''
+
+
+@pytest.mark.parametrize(("value", "lines"), [(1, [3, 4]), (None, [3, 5, 6]), (0, [3, 5, 7, 9])])
+def test_marks_tell_which_statements_of_a_function_run(
+    monkeypatch: pytest.MonkeyPatch, value: object, lines: list[int]
+) -> None:
+    monkeypatch.setattr(reached_lines.importlib.machinery.SourceFileLoader, "get_code", None)
+    marks = reached_lines._Marks(frozenset())
+    tree = reached_lines._Marking(marks, "code.py").visit(ast.parse(TAKEN))
+    names: dict[str, Any] = {}
+    exec(compile(tree, "code.py", "exec"), names)
+    assert marks.taken() == set() and names["f"].__doc__ == "Says so."
+    names["f"](value)
+    ran = marks.taken()
+    assert marks.lines(ran) == {"code.py": lines} and marks.taken() == set()
+    marks.put_back(ran)
+    assert marks.taken() == ran
+
+
+def test_what_uses_a_changing_package_is_not_imported_beforehand() -> None:
+    found = warm_processes.unconcerned(check_mutants.CHANGING)
+    assert {"attndsl", "attndsl.expr", "attndsl.spec"} <= found
+    left = {"attndsl.verify", "attndsl.reference.threads", "attndsl.campaign", "attndsl.campaign.jobs"}
+    assert not left & found
+
+
+def test_tests_run_on_the_changed_source_in_a_child(tmp_path: Path) -> None:
+    """The near twin, without the change, passes."""
+    file = "attndsl/verify/judge/compare.py"
+    text = (check_mutants.ROOT / file).read_text()
+    (tmp_path / "text.py").write_text(text.replace('"float16": 2.0**-11', '"float16": 2.0**-9'))
+    test = "tests/verify/test_compare.py::test_thresholds_of_small_values_are_those_of_the_benchmark"
+    environment = {
+        "ATTNDSL_MUTATED": str(check_mutants.ROOT / file),
+        "ATTNDSL_MUTATED_TEXT": str(tmp_path / "text.py"),
+    }
+    arguments = ["-q", "-n", "0", "-p", "no:cacheprovider", test]
+    for before, code in ((check_mutants._change_source, 1), (None, 0)):
+        told = warm_processes.run_tests(
+            arguments, environment, check_mutants.CHANGING, tmp_path / "said", 100, before
+        )
+        assert told == code, (tmp_path / "said").read_text()

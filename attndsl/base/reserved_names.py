@@ -33,9 +33,10 @@ _OWN_WORDS = """
     attndsl block_idx block_num main options tiling tiling_key workspace
     Addresses Allocate Call DataType Plan PlanStatus Problem Recipe Size Sizes Status Tensor TensorList
     T Key kernel chosen Check IsMeasured Measure ReadCall Reader Require ResolveLists ResultShape ResultShapes
-    Run RunOnMeta RunOnNpu CopyToDevice kCores kOperator FromTorch ToTorch
+    Run RunOnMeta RunOnNpu CopyToDevice DeviceShare SetAlone ShareOf kDevice kOperator FromTorch ToTorch
     MakeList MakeTensor RunCall ToAcl
-    allocate bytes call copy data device executor guard library load memory reader refused
+    allocate alone alone_on_device bytes call copy cores data device executor guard known library load memory
+    reader refused share
     numberedLanes sample shapes sizes solver status validLists
     stream values warnings workspaceSize warning error available importlib os why Path
 """

@@ -7,6 +7,8 @@ from typing import Any
 from attndsl.lowering.signature.enum_parameters import number_of
 from attndsl.lowering.signature.host_scalars import (
     CORES,
+    L2_BYTES,
+    START_TOGETHER,
     dimension,
     fold_name,
     folds_of,
@@ -18,8 +20,12 @@ from attndsl.spec.binding.call import Call
 
 
 def launch_scalars(call: Call, signature: KernelSignature, cores: int) -> dict[str, Any]:
-    """Everything the tiling fields of a call are computed from: sizes, parameters, layouts, cores."""
-    env: dict[str, Any] = {**call.env(), **call.arrays, CORES.name: cores}
+    """Everything the tiling fields of a call are computed from: sizes, parameters, layouts, the device.
+
+    Blocks start together, as those of a package do in batch mode.
+    """
+    device = {CORES.name: cores, L2_BYTES.name: call.operator.device.l2_bytes, START_TOGETHER.name: 1}
+    env: dict[str, Any] = {**call.env(), **call.arrays, **device}
     for spec in call.operator.tensors:
         if spec.kind == "lengths":
             array = call.arrays.get(spec.name)

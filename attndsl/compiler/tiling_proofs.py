@@ -19,7 +19,15 @@ from attndsl.expr.argument_facts import passed, split_of
 from attndsl.expr.interval_rules import Range
 from attndsl.expr.proofs import Facts, Prover, common_factors, divisors, equal
 from attndsl.expr.reductions import Fold
-from attndsl.lowering.signature.host_scalars import CORES, dimension, fold_name, layout_choice, length_count
+from attndsl.lowering.signature.host_scalars import (
+    CORES,
+    L2_BYTES,
+    START_TOGETHER,
+    dimension,
+    fold_name,
+    layout_choice,
+    length_count,
+)
 from attndsl.lowering.signature.specialization import Specialization, decisions_of, kernel_inputs
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import parameter_ranges
@@ -126,7 +134,7 @@ def contract_facts(compiled: Compiled) -> Facts:
         if isinstance(low, int | float):
             ranges[Symbol(name)] = max(low, INT64[0]), min(high, INT64[1])
     bounded = {symbol.name for symbol in ranges if isinstance(symbol, Symbol)}
-    ranges[CORES] = (1, operator.device.aic)
+    ranges |= {CORES: (1, operator.device.aic), L2_BYTES: (1, 1 << 40), START_TOGETHER: (0, 1)}
     for spec in operator.tensors:
         ranges[layout_choice(spec.name)] = (0, max(len(spec.layouts) - 1, 0))
     definitions = {

@@ -16,7 +16,7 @@ from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
 from attndsl.lowering.masks.visibility import ends_by_position
 from attndsl.lowering.results.partials import may_split
-from attndsl.lowering.signature.host_scalars import CORES
+from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.target import Architecture
 from attndsl.tile.buffers import item_bytes
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, TilingField, tiling_field_ref
@@ -28,7 +28,8 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
 
     Splits: with fewer tasks than cores, each task's keys are cut into as many parts as give every core one;
     of several attentions into more, and with more tasks into a few, where that evens out the cores, if the
-    schedule says so. Never finer than one key tile. Never more blocks than items or cores, and never none.
+    schedule says so. Never finer than one key tile. None where blocks may start one after the other: those of
+    splits wait for each other. Never more blocks than items or cores, and never none.
     """
     schedule = contexts[0].schedule
     cores = CORES if schedule.cores == "auto" else minimum(CORES, as_expr(schedule.cores))
@@ -66,9 +67,14 @@ def _key_tiles(context: Context) -> Expr:
 
 
 def _chosen_splits(context: Context, cores: Expr) -> Expr:
+    schedule = context.schedule
+    fixed = isinstance(schedule.split_kv, int)
+    chosen = as_expr(schedule.split_kv) if fixed else _computed_splits(context, cores)
+    return chosen if chosen.same(Const(1)) else select(START_TOGETHER > 0, chosen, 1)
+
+
+def _computed_splits(context: Context, cores: Expr) -> Expr:
     schedule, tasks = context.schedule, tiling_field_ref(context.label("tasks"))
-    if isinstance(schedule.split_kv, int):
-        return as_expr(schedule.split_kv)
     tiles = _key_tiles(context)
     idle = maximum(1, minimum(cores // maximum(tasks, 1), tiles))
     if schedule.split_kv == "even" or (schedule.split_kv == "auto" and context.rows.one_position):
@@ -144,7 +150,7 @@ def _finer_splits(context: Context, tasks: Expr, cores: Expr, tiles: Expr, idle:
 
 
 _L2_SHARE = 2
-"""Part of L2 that keys and values may take, which leaves room for rings and what others read."""
+"""One part in so many of L2 is for keys and values, which leaves room for rings and what others read."""
 
 
 def _heads_at_once(context: Context) -> Expr:
@@ -153,9 +159,8 @@ def _heads_at_once(context: Context) -> Expr:
     constant = context.inventory.host_constant
     width = item_bytes(context.dtype)
     row_bytes = (extents["D"] + extents["E"]) * constant(_BYTES[width][0], width, _BYTES[width][1])
-    l2 = context.device.l2_bytes
-    meaning = f"bytes for keys and values: half of the L2 of {l2 // 2**20} MiB ({context.device.title})"
-    room = constant("l2BytesOfKeys", l2 // _L2_SHARE, meaning)
+    meaning = "one part in so many of L2 is for keys and values"
+    room = L2_BYTES // constant("keysShareOfL2", _L2_SHARE, meaning)
     head = number(
         label("bytesOfHead"), context.keys.capacity(context) * row_bytes, "bytes of a head's keys and values"
     )

@@ -19,6 +19,8 @@ _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
 _SINGLE = re.compile(r"1\Z")
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
+_LOOP = re.compile(r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= (.+)\)\s*\Z")
+_BODY = re.compile(r"\s*\{\s*([^;{}]*);\s*\}")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
@@ -105,13 +107,26 @@ def masks(source: EmittedText) -> Iterator[Defect]:
 
 
 def bounds(source: EmittedText) -> Iterator[Defect]:
-    """A comparison that takes one more or one less; a loop that starts at 1."""
+    """A comparison that takes one more or one less; a loop that starts at 1.
+
+    A loop whose only instruction repeats as often as there is something left does nothing once more.
+    """
     for statement in source.statements:
         span = statement.span
-        yield from flipped(BOUND, source, span)
+        if not (statement.is_head and _repeats_the_rest(source, span)):
+            yield from flipped(BOUND, source, span)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")
+
+
+def _repeats_the_rest(source: EmittedText, head: Span) -> bool:
+    """Whether the body of a loop is one call, with as many repeats as are left of what the loop counts."""
+    loop = _LOOP.match(source.code, head.start, head.end)
+    body = _BODY.match(source.code, head.end)
+    if loop is None or body is None:
+        return False
+    return f"MinOf({loop[3]}, {loop[2]} - {loop[1]})" in " ".join(body[1].split())
 
 
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:

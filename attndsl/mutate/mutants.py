@@ -18,6 +18,7 @@ from attndsl.mutate.source_model import SourceModel, Span
 
 CLASS_SHARE = 25
 """Of N mutants, each class has at least N/25, where it has as many."""
+_WORD = re.compile(r"\w+")
 _ENUMERATOR = re.compile(r"\b(k\w+) = (\d+),")
 
 
@@ -80,8 +81,10 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
             of_runtime.setdefault(RUNTIME_HEADER, []).append(each)
         if each.schedule in each.files:
             of_schedule.setdefault(each.schedule, []).append(each)
-    for file, sharing in (of_header | of_runtime).items():
+    for file, sharing in of_header.items():
         yield from _in_file(file, sharing, (*event_rules.RULES, *data_rules.RULES))
+    for file, sharing in of_runtime.items():
+        yield from _in_runtime(file, sharing)
     for file, sharing in of_schedule.items():
         yield from _in_file(file, sharing, data_rules.RULES)
     if kernels:
@@ -110,6 +113,32 @@ def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -
     for defect in defects_of(source, rules):
         name = _name(kernels[0], file, defect)
         yield _mutant(source, file, defect, name, _pick(kernels, name))
+
+
+def _in_runtime(file: str, kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
+    """The mutants of the runtime header, each for a kernel that uses its function; others are left out."""
+    source = EmittedText(kernels[0].files[file], Instructions.of(kernels[0].files[file]))
+    used = {each.kernel: used_functions(source, each.files[each.header]) for each in kernels}
+    for defect in defects_of(source, (*event_rules.RULES, *data_rules.RULES)):
+        statement = source.statement_at(defect.span.start)
+        fitting = [each for each in kernels if statement is None or statement.function in used[each.kernel]]
+        if fitting:
+            name = _name(kernels[0], file, defect)
+            yield _mutant(source, file, defect, name, _pick(fitting, name))
+
+
+def used_functions(header: SourceModel, kernel: str) -> frozenset[str]:
+    """The functions of a header whose names a kernel uses, directly or through others of them."""
+    bodies: dict[str, str] = {}
+    for each in header.statements:
+        bodies[each.function] = bodies.get(each.function, "") + header.code_at(each.span)
+    found, waiting = set[str](), [kernel]
+    while waiting:
+        words = set(_WORD.findall(waiting.pop()))
+        new = (words & bodies.keys()) - found
+        found |= new
+        waiting += [bodies[each] for each in sorted(new)]
+    return frozenset(found)
 
 
 def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:

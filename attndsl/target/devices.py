@@ -75,7 +75,6 @@ class Device:
     Attributes:
         title: what readers call it.
         aic: cube cores; of a family those of its largest parts (INI).
-        least_aic: cube cores of the smallest part of a family, else the same (INI).
         clock: cycles a second (INI).
         global_memory: bytes; all tensors of a call and its workspace are in there (INI).
         memory_bandwidth: bytes a second from and to global memory that kernels were measured to reach.
@@ -93,7 +92,6 @@ class Device:
     title: str
     architecture: Architecture
     aic: int
-    least_aic: int
     clock: float
     global_memory: int
     memory_bandwidth: Rate
@@ -191,7 +189,6 @@ _A2 = Device(
     title="Atlas A2",
     architecture=DAV_2201,
     aic=24,
-    least_aic=20,
     clock=1.8e9,
     global_memory=64 * _GIB,
     memory_bandwidth=Rate(1.49e12, "DEVKIT"),
@@ -220,8 +217,8 @@ _DEVICES: Mapping[str, Device] = {
     each.name: each
     for each in (
         _A2,
-        replace(_A2, name="ascend910b1", title="Ascend 910B1", least_aic=24, clock=1.85e9),
-        replace(_A2, name="ascend910b2", title="Ascend 910B2", least_aic=24),
+        replace(_A2, name="ascend910b1", title="Ascend 910B1", clock=1.85e9),
+        replace(_A2, name="ascend910b2", title="Ascend 910B2"),
         replace(_A2, name="ascend910b3", title="Ascend 910B3", aic=20),
         _B4,
         # a die of the 910C: cores of Ascend910_9362 to _9392, the clock of _9391 and _9392

@@ -30,7 +30,8 @@ extern "C" int64_t plan(
     {host}::Sizes sizes;
     {host}::Plan plan;
     std::vector<std::string> warnings;
-    const attndsl::Status status = {host}::PlanCall(call, sizes, cores, plan, warnings);
+    const attndsl::Status status = {host}::PlanCall(
+        call, sizes, {host}::DeviceShare{{cores, 192 << 20, true}}, plan, warnings);
     std::strncpy(out, status.message.c_str(), room - 1);
     numbers[0] = static_cast<int64_t>(plan.key);
     numbers[1] = plan.tiling.blocks;

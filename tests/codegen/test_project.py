@@ -150,8 +150,11 @@ struct Any {{
 struct Addresses {{
     Any {members};
 }};
-inline Status Run(Call &, const Addresses &, int64_t, void *, const std::function<void *(size_t)> &,
-    const std::function<void *(const void *, size_t)> &, std::vector<std::string> &) {{ return Status{{}}; }}
+struct DeviceShare {{}};
+inline Status ShareOf(int32_t, bool, DeviceShare &) {{ return Status{{}}; }}
+inline Status Run(Call &, const Addresses &, const DeviceShare &, void *,
+    const std::function<void *(size_t)> &, const std::function<void *(const void *, size_t)> &,
+    std::vector<std::string> &) {{ return Status{{}}; }}
 }}
 """
 

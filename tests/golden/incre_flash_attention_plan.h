@@ -57,6 +57,8 @@ struct Problem {
     int64_t B = 0;  // batch rows
     int64_t S = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
+    // 1 if all blocks start at once, so that they may wait for each other
+    int64_t startTogether = 0;
     float scale_value = 0;  // parameter scale_value
     int64_t keyLayout = 0;  // layout of key; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
     int64_t valueLayout = 0;  // layout of value; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
@@ -127,7 +129,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 2;
     tiling.splits =
-        tiling.tasks > problem.cores ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1)) : splitsForAll;
+        problem.startTogether > 0
+            ? (tiling.tasks > problem.cores
+                ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1))
+                : splitsForAll)
+            : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));

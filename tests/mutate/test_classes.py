@@ -7,6 +7,7 @@ import pytest
 from attndsl.mutate import data_rules, event_rules, plan_rules
 from attndsl.mutate.defects import Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Instructions
+from attndsl.mutate.mutants import used_functions
 from attndsl.mutate.trial_run import (
     FINDING,
     KILLED,
@@ -166,6 +167,19 @@ def test_comparisons_of_bounds() -> None:
     assert changes(data_rules.bounds, loop) == found
 
 
+def test_a_loop_that_repeats_the_rest_does_nothing_once_more() -> None:
+    loop = "for (int64_t r0 = 0; r0 < count; r0 += Some(count)) {{\n    Mul(x, x, y, 64, {}, 8);\n}}"
+    left = loop.format("MinOf(Some(count), count - r0)")
+    assert changes(data_rules.bounds, left) == [left.replace("r0 = 0", "r0 = 1")]
+    whole = loop.format("Some(count)")
+    assert changes(data_rules.bounds, whole) == [
+        whole.replace("r0 = 0", "r0 = 1"),
+        whole.replace("<", "<="),
+    ]
+    other = loop.format("MinOf(Some(count), rows - r0)")
+    assert len(changes(data_rules.bounds, other)) == 2
+
+
 def test_comparisons_of_masks() -> None:
     compare = "Compare(mask, x, y, CMPMODE::LT, 64);"
     assert changes(data_rules.masks, compare) == [";", compare.replace("LT", "LE")]
@@ -189,6 +203,12 @@ def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
         load.replace("chunk", "chunk - 1"),
         load.replace("keys", "keys - 1"),
     ]
+
+
+def test_functions_of_the_runtime_header_that_a_kernel_uses() -> None:
+    source = EmittedText(RUNTIME, Instructions.of(RUNTIME))
+    assert used_functions(source, "LoadTwice(x, 8);") == {"LoadTwice", "LoadRows"}
+    assert used_functions(source, "MulRows<2>(x, 8);") == {"MulRows"}
 
 
 def test_the_text_of_a_helper_tells_in_what_it_counts() -> None:

@@ -48,7 +48,7 @@ def test_every_device_has_all_costs_and_rates(name: str) -> None:
     found, default = device(name), device(DEFAULT_DEVICE)
     assert found.costs.keys() == default.costs.keys() and found.rates.keys() == default.rates.keys()
     assert all(rate.value > 0 and rate.source for rate in found.rates.values())
-    assert found.least_aic <= found.aic and found.aiv == 2 * found.aic
+    assert found.aiv == 2 * found.aic
     assert f"rate clock {found.clock!r}\n" in cost_lines(found.costs, found.rates)
 
 
@@ -125,7 +125,7 @@ def test_an_operator_is_compiled_for_its_target(tmp_path: Path, monkeypatch: pyt
     assert len(names) == 2 and None not in names
 
 
-def test_generated_files_differ_only_in_the_cores_that_there_are(tmp_path: Path) -> None:
+def test_generated_files_are_those_of_the_architecture(tmp_path: Path) -> None:
     first = decode_spec(tmp_path, *BODY)
     made = {}
     for name in (DEFAULT_DEVICE, "atlas-a3", "ascend910b1"):
@@ -135,14 +135,8 @@ def test_generated_files_differ_only_in_the_cores_that_there_are(tmp_path: Path)
         page = " ".join(project.files["README.md"].split())
         assert f"{command}{option} " in page  # what writes the same project again
         made[name] = {**project.files, "README.md": page.replace(option, "")}
-    assert made["atlas-a3"] == made[DEFAULT_DEVICE]  # families of one architecture with as many cores
-    one, other = made["ascend910b1"], made[DEFAULT_DEVICE]
-    assert one.keys() == other.keys()
-    changed = {path for path in one if one[path] != other[path]}
-    assert {path.rpartition("/")[0] for path in changed} == {"direct", "torch"}
-    for path in changed:
-        lines = zip(one[path].splitlines(), other[path].splitlines(), strict=True)
-        assert all("24" in mine and "20" in its for mine, its in lines if mine != its), path
+    assert made["atlas-a3"] == made[DEFAULT_DEVICE]
+    assert made["ascend910b1"] == made[DEFAULT_DEVICE]  # cores and L2 are asked of the device
 
 
 def test_modes_go_with_their_operator() -> None:

@@ -51,6 +51,10 @@ def test_tolerances_of_the_contract(dtype, keys, dequantized, bound):
     assert tolerance(dtype, keys, dequantized=dequantized) == bound
 
 
+def test_thresholds_of_small_values_are_those_of_the_benchmark():
+    assert THRESHOLD == {"float16": 2**-11, "bfloat16": 2**-8, "float32": 2**-14}
+
+
 def test_elementwise_bound(result):
     golden, base = result
     bound = 2.0**-6

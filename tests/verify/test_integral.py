@@ -59,6 +59,14 @@ def test_off_by_one_only_at_a_rounding_boundary():
     assert not ok(1, 2, -3) and not ok(3, 1, -3) and not ok(0, 1, -3)
 
 
+def test_integers_of_another_shape_are_wrong():
+    """Numpy would repeat the single one."""
+    golden, unrounded = np.full((1, 4), 3, np.int8), np.full((1, 4), 3.0)
+    assert compare_quantized(golden, golden, unrounded, step=np.ones((1, 4)), tolerance=0.0).ok
+    found = compare_quantized(golden[:, :1], golden, unrounded, step=np.ones((1, 4)), tolerance=0.0)
+    assert not found.ok and "shape [1, 1] instead of [1, 4]" in found.problems[0]
+
+
 def test_slack_of_what_is_rounded_moves_the_boundary():
     unrounded, step = np.array([1.2, 1.2]), np.full(2, 1.0)
     golden, slack = np.ones(2, np.int8), np.array([0.31, 2.31])

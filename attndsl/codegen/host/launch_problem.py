@@ -20,7 +20,15 @@ from attndsl.codegen.names.arguments import Names, dtype_member, names_of
 from attndsl.codegen.names.identifiers import string
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of, layout_of, split_of
-from attndsl.lowering.signature.host_scalars import CORES, dimension, fold_name, folds_of, length_count
+from attndsl.lowering.signature.host_scalars import (
+    CORES,
+    L2_BYTES,
+    START_TOGETHER,
+    dimension,
+    fold_name,
+    folds_of,
+    length_count,
+)
 from attndsl.lowering.signature.specialization import feature_names
 from attndsl.spec.contract.arguments import TensorSpec
 
@@ -62,7 +70,9 @@ def _values(names: Names) -> Iterator[tuple[str, str]]:
         yield member_of(dtype_of(each.name).name), _number(names, dtype_of(each.name).name)
     for fold in (node for size in operator.axis_extents.values() for node in folds_of(size)):
         yield member_of(fold_name(fold)), expr.text(fold)
-    yield member_of(CORES.name), "cores"
+    yield member_of(CORES.name), "device.cores"
+    yield member_of(L2_BYTES.name), "device.l2Bytes"
+    yield member_of(START_TOGETHER.name), "device.blocksStartTogether ? 1 : 0"
     for item in names.tensors:
         spec = item.tensor
         assert spec is not None

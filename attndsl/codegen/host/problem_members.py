@@ -18,7 +18,7 @@ from attndsl.tile.naming import camel
 HEAD_SIZE, VALUE_SIZE = "sizeOfHead", "sizeOfValueHead"
 """Head sizes that are no size of the contract, but computed from such."""
 _OF_HOSTS = re.compile(
-    rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
+    rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|l2Bytes|startTogether|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
 )
 _SUFFIX = {"given": "Given", "dtype": "Dtype", "split": "Split"}
 

@@ -25,7 +25,14 @@ from attndsl.expr.argument_facts import DTYPE, LAYOUT, SPLIT, asks
 from attndsl.expr.reductions import Fold
 from attndsl.graph.nodes import AXIS_MEANINGS
 from attndsl.lowering.signature.enum_parameters import enum_parameters
-from attndsl.lowering.signature.host_scalars import CORES, HOST, dimension, fold_name, folds_of, layout_choice
+from attndsl.lowering.signature.host_scalars import (
+    DEVICE_MEANINGS,
+    HOST,
+    dimension,
+    fold_name,
+    folds_of,
+    layout_choice,
+)
 from attndsl.lowering.signature.specialization import feature_names, settings_of
 from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.contract.contract import Contract
@@ -181,8 +188,8 @@ def _meaning(name: str, operator: Contract) -> str:
         return f"{kind} of {argument}{_legal(counted(operator, name))}"
     if kind == SPLIT:
         return f"1 if {argument} is a list of one tensor a batch row"
-    if name == CORES.name:
-        return "cube cores of the device"
+    if name in DEVICE_MEANINGS:
+        return DEVICE_MEANINGS[name]
     if name.startswith(HOST):
         return _meaning_of_host(name, operator)
     if name in operator.dims_by_name:

@@ -19,6 +19,7 @@ from attndsl.codegen.host.problem_rows import problem_values
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.expr.argument_facts import asks, dtype_of, given, layout_of, split_of
 from attndsl.lowering.signature.host_scalars import (
+    DEVICE_MEANINGS,
     HOST,
     dimension,
     fold_name,
@@ -47,7 +48,7 @@ def _asked(operator: Contract) -> Iterator[str]:
 def known_members(operator: Contract) -> set[str]:
     """The members that calls have values for."""
     found = {HEAD_SIZE, VALUE_SIZE, *map(member_of, _asked(operator)), *map(member_of, operator.dims_by_name)}
-    return found | {"cores"} | set(_sizes(operator))
+    return found | {member_of(name) for name in DEVICE_MEANINGS} | set(_sizes(operator))
 
 
 def _sizes(operator: Contract) -> Iterator[str]:

@@ -24,7 +24,6 @@ from attndsl.codegen.samples.device_files import files_around, kernel_file, kern
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled
-from attndsl.target import Device
 
 _DOCSTRING = 90
 """Columns of the first docstring of a Python function, without its indent and quotes."""
@@ -139,17 +138,10 @@ def binding_files(names: Names, page: Page) -> dict[str, str]:
             "torch/extension.cpp.j2",
             names=names,
             torch=text,
-            device=names.operator.device,
-            devices=_devices(names.operator.device),
         ),
         f"torch/{names.op}.py": wrapper,
         "torch/setup.py": render("torch/setup.py.j2", names=names),
     }
-
-
-def _devices(device: Device) -> str:
-    """What has the least cube cores of a device at least: families have the same ones, a part its own."""
-    return device.title if device.least_aic == device.aic else "Atlas A2 and A3"
 
 
 def launch_files(names: Names, case: DeviceCase | None) -> dict[str, str]:

@@ -314,6 +314,12 @@ int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len) {
   return 0;
 }
 const char* aclrtGetSocName() { return "Ascend910B1"; }
+aclError aclGetDeviceCapability(uint32_t device, aclDeviceInfo info, int64_t* value) {
+  constexpr int64_t kOfAscend910B1[] = {24, 48, 192 << 20};
+  if (device != 0 || !value || info < ACL_DEVICE_INFO_AI_CORE_NUM || info > ACL_DEVICE_INFO_L2_SIZE) return ACL_ERROR_INVALID_PARAM;
+  *value = kOfAscend910B1[info];
+  return ACL_SUCCESS;
+}
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t id) {
   current_device = id;

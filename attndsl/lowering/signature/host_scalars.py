@@ -9,6 +9,14 @@ from attndsl.tile.naming import camel
 HOST = "host."
 """In front of what the host knows besides sizes and parameters, so that none of these has its name."""
 CORES = Symbol(f"{HOST}cores")
+L2_BYTES = Symbol(f"{HOST}l2Bytes")
+START_TOGETHER = Symbol(f"{HOST}startTogether")
+"""1 where all blocks of a launch start at once, so that they may wait for each other, else 0."""
+DEVICE_MEANINGS = {
+    CORES.name: "cube cores of the device",
+    L2_BYTES.name: "bytes of the device's L2",
+    START_TOGETHER.name: "1 if all blocks start at once, so that they may wait for each other",
+}
 
 
 def layout_choice(tensor: str) -> Symbol:

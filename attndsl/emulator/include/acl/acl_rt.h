@@ -36,6 +36,8 @@ aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 aclError aclrtGetHardwareSyncAddr(void** addr);
 int rtGetC2cCtrlAddr(uint64_t* addr, uint32_t* len);
 const char* aclrtGetSocName();
+typedef enum { ACL_DEVICE_INFO_UNDEFINED = -1, ACL_DEVICE_INFO_AI_CORE_NUM = 0, ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1, ACL_DEVICE_INFO_L2_SIZE = 2 } aclDeviceInfo;
+aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t* value);
 
 aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
 aclError aclrtDestroyContext(aclrtContext context);

@@ -22,6 +22,7 @@ namespace fe {
 class PlatFormInfos {
 public:
     uint32_t cubeCores = 24;
+    uint64_t l2Bytes = 192 << 20;
 };
 }  // namespace fe
 

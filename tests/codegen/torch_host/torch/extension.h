@@ -46,6 +46,7 @@ using OptionalSymIntArrayRef = std::optional<c10::SymIntArrayRef>;
 
 struct Device {
     std::string str() const { return "npu:0"; }
+    int8_t index() const { return 0; }
     bool operator==(const Device &) const { return true; }
 };
 

@@ -8,6 +8,8 @@ struct Library {
     std::map<std::string, int> functions;
     void def(const char *text) { schema = text; }
     template <typename F>
+    void def(const char *, F) {}
+    template <typename F>
     void impl(const char *name, F) { functions[name] += 1; }
 };
 #define TORCH_FN(f) (&f)
