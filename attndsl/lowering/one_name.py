@@ -9,6 +9,7 @@ into the scalars that a step keeps, and readers would look for the difference.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -28,26 +29,34 @@ def one_name(tree: Seq) -> Seq:
 
     Definitions stay where a body inside gives one of the two names another meaning. What is read from the
     core's own members, or from tensors after another one has been picked, may be another number. Stages of
-    several attentions become one function where they name their scalars alike: such a tree stays as it is.
+    several attentions become one function where they name their scalars alike: such a tree stays as it is. So
+    does a scalar that is 0 for one of several calls of a function.
     """
-    several = any(isinstance(item, Stage) and item.part for item in tree.walk())
-    return tree if several else _body(tree, {})
+    stages = [item for item in tree.walk() if isinstance(item, Stage)]
+    if any(stage.part for stage in stages):
+        return tree
+    calls = Counter(stage.name for stage in stages)
+    return _body(tree, {}, frozenset(name for name, count in calls.items() if count > 1))
 
 
-def _body(tree: Seq, names: _Names) -> Seq:
+def _body(tree: Seq, names: _Names, often: frozenset[str]) -> Seq:
+    """``often``: names of stages that stand in several places."""
     found: list[Statement] = []
     known: list[Let] = []
     for position, item in enumerate(tree.body):
         if isinstance(item, Let):
             changed = replace(item, value=item.value.substitute(names)) if names else item
             same = _same(changed, known)
-            if same is not None and not _bound_again(tree.body[position + 1 :], changed.symbol, same):
+            after = tree.body[position + 1 :]
+            if isinstance(same, Const) and _is_argument(changed.symbol, after, often):
+                same = None
+            if same is not None and not _bound_again(after, changed.symbol, same):
                 names = {**names, changed.symbol.name: same}
                 continue
             item = changed
             known.append(item)
         else:
-            item = _statement(item, names)
+            item = _statement(item, names, often)
             if isinstance(item, Collect | PickTensor):
                 known.clear()
         names = _still(names, defined(item))
@@ -86,19 +95,25 @@ def _bound_again(body: Sequence[Statement], symbol: Symbol, same: Expr) -> bool:
     return any(not names.isdisjoint(_binds_inside(item)) for item in body)
 
 
+def _is_argument(symbol: Symbol, body: Sequence[Statement], often: frozenset[str]) -> bool:
+    """Whether a stage that stands in several places takes a scalar."""
+    stages = (stage for item in body for stage in item.walk() if isinstance(stage, Stage))
+    return any(stage.name in often and symbol.name in free(stage) for stage in stages)
+
+
 def _still(names: _Names, bound: Iterable[str]) -> _Names:
     gone = set(bound)
     return {name: each for name, each in names.items() if name not in gone} if gone else names
 
 
-def _statement(item: Statement, names: _Names) -> Statement:
+def _statement(item: Statement, names: _Names, often: frozenset[str]) -> Statement:
     if isinstance(item, Seq):
-        return _body(item, names)
+        return _body(item, names, often)
     if names and not names.keys().isdisjoint(free(item)):
         item = _substituted(item, names)
     inside = _still(names, binds(item))
     before = item.children()
-    children = tuple(_statement(child, inside) for child in before)
+    children = tuple(_statement(child, inside, often) for child in before)
     return item.with_children(children) if _differ(children, before) else item
 
 

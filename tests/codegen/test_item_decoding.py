@@ -108,7 +108,7 @@ def test_stages_take_the_item_itself_and_steps_name_its_slot() -> None:
     source = device_files([compiled()])[kernel_path(compiled())]
     assert "ScoreTile(const Item &work, " in source and "ScoreTile(work, " in source
     assert "WeightedTile(earlierWork, " in source
-    steps = re.findall(r"struct \w+Step \{\n(.*?)\n    \} \w+Steps_\[kRing\];", source, re.DOTALL)
+    steps = re.findall(r"struct \w+Step \{\n(.*?)\n    \} \w+Steps_\[kRing\]\{\};", source, re.DOTALL)
     decoding = item_decoding(compiled().program)
     assert decoding is not None and len(steps) == 2
     for fields in steps:
@@ -117,8 +117,8 @@ def test_stages_take_the_item_itself_and_steps_name_its_slot() -> None:
     assert source.count("const Item &earlierWork = items_[earlier.itemSlot];") == source.count(
         "Step &earlier ="
     )
-    assert source.count("itemPlace = (itemsBegun_ + 1) % kRing;") == 2
-    assert source.count("items_[itemPlace] = DecodeItem(turn);") == 2
+    assert source.count("itemSlot = (itemsBegun_ + 1) % kRing;") == 2
+    assert source.count("items_[itemSlot] = DecodeItem(turn);") == 2
     assert source.count("static_assert(kPrefetch < kRing, ") == 1, "a place is free when it is taken"
     assert source.count("itemsBegun_ += tile == 0;") == 2, "each core counts the items that it has begun"
 

@@ -11,7 +11,8 @@ import pytest
 
 from attndsl.api import ops
 from attndsl.campaign import Verification, verify
-from attndsl.codegen.kernel.schedule_header import _assertions, constant_text
+from attndsl.codegen.kernel.schedule_header import _literal, constant_text
+from attndsl.codegen.kernel.schedule_limits import limits
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.codegen.text.line_breaks import WIDTH
@@ -19,7 +20,8 @@ from attndsl.compiler.prepare_launch import prepare
 from attndsl.emulator.errors import CompileFailed
 from attndsl.execute.user_project import TooManyRows, UserProject
 from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
-from attndsl.tile.program import Requirement
+from attndsl.lowering.match.schedule_options import Legal
+from attndsl.tile.program import Constant, Requirement
 from tests.support.selection_cases import arguments
 
 OPERATOR = ops.incre_flash_attention
@@ -57,6 +59,20 @@ def edit(path: Path, **numbers: int) -> None:
         text, count = re.subn(rf"(?<=int64_t {name} = )\d+(?=;)", str(number), text)
         assert count == 1, name
     path.write_text(text)
+
+
+def partition_of_assertions(header: str, meaning: str) -> tuple[str, list[str]]:
+    """A header without the assertions that say so, and these."""
+    gone: list[str] = []
+
+    def decide(match: re.Match[str]) -> str:
+        text = match[0]
+        if meaning not in text.replace('"\n    "', ""):
+            return text
+        gone.append(text)
+        return ""
+
+    return re.sub(r"(?ms)^static_assert\(.*?\);$", decide, header), gone
 
 
 def found(folder: Path, cases: int = 3) -> Verification:
@@ -115,9 +131,10 @@ def test_a_plan_with_a_number_of_its_own_is_caught(folder):
         ({"kRing": 1}, "limits of ring"),
         ({"kRowsPerStep": 24}, "rows divides the rows of a vector core"),
         ({"kBaseK": 32}, "one matrix multiply takes a whole head"),
-        ({"kTileKeys": 1984, "kRowsPerStep": 32}, "the buffers fit into UB"),
+        ({"kTileKeys": 576}, "one repeat has the folded lanes of a row"),
+        ({"kTileKeys": 512, "kRowsPerStep": 64}, "the buffers fit into UB"),
     ],
-    ids=["tile", "ring", "rows", "base_k", "memory"],
+    ids=["tile", "ring", "rows", "base_k", "folded lanes", "memory"],
 )
 def test_a_number_outside_of_the_limits_does_not_compile(folder, numbers, message):
     edit(folder / HEADER, **numbers)
@@ -156,8 +173,9 @@ def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
     with pytest.raises(CompileFailed, match=rule):
         plan(many)
     for header in headers:
-        lines = header.read_text().splitlines(keepends=True)
-        header.write_text("".join(line for line in lines if rule not in line))
+        kept, (gone, *others) = partition_of_assertions(header.read_text(), rule)
+        assert rule in gone and not others
+        header.write_text(kept)
     assert plan(few).blocks > 0
     with pytest.raises(TooManyRows, match="128 query rows, more than kMaxRows"):
         plan(many)
@@ -189,24 +207,79 @@ def test_constants_are_written_in_operators_alone():
         assert eval(python.replace("/", "//")) == expr.evaluate({})
 
 
+ROWS, RING, BASE = Named(64, "maxRows"), Named(3, "ring"), Named(128, "baseK")
+HEAD, HALF, LANES = Named(128, "paddedHeadSize"), Named(32, "rowsPerVector"), Named(64, "lanes")
+CONSTANTS = (
+    Constant(ROWS, "", option="max_rows"),
+    Constant(RING, "", option="ring"),
+    Constant(BASE, "", option="base_k"),
+    Constant(HEAD, ""),
+    Constant(LANES, "", of_device=True),
+    Constant(HALF, "", definition=ROWS // 2),
+)
+LEGAL = {"max_rows": Legal(16, 256, 16), "ring": Legal(2, 8), "base_k": Legal(16, 256, 16)}
+
+
+def told(*requirements: Requirement) -> list[tuple[str, str]]:
+    """Each assertion: what it states and what that means."""
+    return [
+        (" && ".join(map(constant_text, each.conditions)), "; ".join(each.meanings))
+        for each in limits(requirements, CONSTANTS, LEGAL)
+    ]
+
+
 def test_the_limits_of_one_constant_are_one_assertion() -> None:
     """The tightest bounds with all that they mean; what compares two constants stands by itself."""
-    rows, ring = Named(64, "maxRows"), Named(3, "ring")
-    limits = (
-        Requirement((rows >= 16) & (rows <= 256) & ((rows % 16) == 0), "limits of max_rows"),
-        Requirement((ring >= 2) & (ring <= 8), "limits of ring"),
-        Requirement(rows <= 128, "one band"),
-        Requirement(ring <= rows, "some rule"),
-        Requirement((ring == 3) | (ring == 5), "odd rings"),
-    )
-    assert list(_assertions(limits)) == [
+    assert told(
+        Requirement((ROWS >= 16) & (ROWS <= 256) & ((ROWS % 16) == 0), "limits of max_rows"),
+        Requirement((RING >= 2) & (RING <= 8), "limits of ring"),
+        Requirement(ROWS <= 128, "one band"),
+        Requirement((ROWS % 32) == 0, "whole steps"),
+        Requirement(RING <= ROWS, "some rule"),
+        Requirement((RING % 2) == 1, "odd rings"),
+    ) == [
         (
-            "kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128",
-            '"limits of max_rows; one band"',
+            "kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 32 == 0",
+            "limits of max_rows; one band; whole steps",
         ),
-        ("kRing >= 2 && kRing <= 8 && (kRing == 3 || kRing == 5)", '"limits of ring; odd rings"'),
-        ("kRing <= kMaxRows", '"some rule"'),
+        ("kRing >= 2 && kRing <= 8 && kRing % 2 == 1", "limits of ring; odd rings"),
+        ("kRing <= kMaxRows", "some rule"),
     ]
-    (long,) = _assertions([Requirement(ring <= rows, " ".join(["many words"] * 12))])
-    first, second = long[1].split("\n    ")
+
+
+def test_a_rule_on_what_follows_from_one_option_is_a_bound_of_the_option() -> None:
+    legal = Requirement((ROWS >= 16) & (ROWS <= 256), "limits of max_rows")
+    derived = Requirement(round_up(HALF, 64) <= LANES, "one repeat")
+    assert told(legal, derived) == [("kMaxRows >= 16 && kMaxRows <= 128", "limits of max_rows; one repeat")]
+    assert told(legal, Requirement(HALF >= 100, "all heads")) == [
+        ("kMaxRows >= 208 && kMaxRows <= 256", "limits of max_rows; all heads")
+    ]
+    assert told(derived, Requirement(HALF >= 64, "all heads")) == [
+        ("kMaxRows == 128", "one repeat; all heads")
+    ]
+
+
+def test_a_rule_that_is_no_bound_stays_as_it_is() -> None:
+    """One of two options, one that single values break, and one that every legal value keeps."""
+    rules = (
+        Requirement(HALF <= BASE, "two options"),
+        Requirement((HALF % 24) == 8, "some values"),
+        Requirement(HALF <= 256, "every value"),
+    )
+    assert told(*rules) == [
+        ("kRowsPerVector <= kBaseK", "two options"),
+        ("kRowsPerVector % 24 == 8", "some values"),
+        ("kRowsPerVector <= 256", "every value"),
+    ]
+
+
+def test_a_bound_by_a_fixed_constant_names_it() -> None:
+    legal = Requirement((BASE >= 16) & (BASE <= 256), "limits of base_k")
+    assert told(legal, Requirement(HEAD <= BASE, "a whole head")) == [
+        ("kBaseK >= kPaddedHeadSize && kBaseK <= 256", "limits of base_k; a whole head")
+    ]
+
+
+def test_a_long_meaning_is_literals_side_by_side() -> None:
+    first, second = _literal(" ".join(["many words"] * 12)).split("\n    ")
     assert first.endswith('words "') and second.startswith('"many') and len(first) <= WIDTH - 4

@@ -6,11 +6,22 @@ import pytest
 
 from attndsl.codegen.kernel.statements import Writer
 from attndsl.codegen.names.spelling import Spelling
-from attndsl.expr import Expr, Load, Symbol
+from attndsl.expr import Const, Expr, Load, Named, Symbol
 from attndsl.passes.events.event_pairs import wait_for
-from attndsl.target import Pipe
+from attndsl.target import Core, Pipe
 from attndsl.tile.program import Program
-from attndsl.tile.statements import Barrier, If, Let, Note, SetEvent, Statement, seq
+from attndsl.tile.statements import (
+    Barrier,
+    Earlier,
+    If,
+    KeepScalars,
+    Let,
+    Note,
+    SetEvent,
+    Statement,
+    Steps,
+    seq,
+)
 from tests.support.devices import DEVICE
 
 TILE, TILES, ROWS = Symbol("tile"), Symbol("tiles"), Symbol("rows")
@@ -116,3 +127,55 @@ def test_a_flag_that_waits_for_another_pipe_says_why() -> None:
 def test_an_event_of_one_direction_has_no_such_reason() -> None:
     ready = SetEvent(name="ringReadyDone", source=Pipe.MTE2, target=Pipe.MTE3)
     assert [text[:3] for text in lines(ready, wait_for(ready))] == ["Set"]
+
+
+BEGUN, SLOT = Symbol("stepsBegun"), Symbol("slot")
+PREFETCH = Named(2, "prefetch")
+STEPS = Steps(
+    counter=BEGUN, slot=SLOT, runs=Symbol("itemsBegun"), run=Symbol("itemSlot"), depth=Named(3, "ring")
+)
+KEEP = KeepScalars(core=Core.AIC, part="", steps=STEPS, begins=TILE == 0, scalars=(TILE, SLOT))
+
+
+def of_earlier(*then: Statement, back: int = 2) -> Earlier:
+    distance = PREFETCH if back == 2 else Const(back)
+    begun = STEPS.counter > distance
+    return Earlier(condition=begun, then=seq(*then), keep=KEEP, back=back, distance=distance)
+
+
+def test_an_earlier_step_that_is_looked_at_twice_has_one_name() -> None:
+    """And what steps without one do is the alternative, not a second question."""
+    first = If(condition=STEPS.counter <= PREFETCH, then=seq(Note(text="warm")))
+    found = lines(
+        KEEP, first, of_earlier(when(ACTIVE, "wait")), Note(text="now"), of_earlier(when(ACTIVE, "sum"))
+    )
+    assert found[-10:] == [
+        "const CubeStep &earlier = cubeSteps_[earlierSlot];",
+        "if (stepsBegun <= kPrefetch) {",
+        "// warm",
+        "} else if (earlier.tile < tiles) {",
+        "// wait",
+        "}",
+        "// now",
+        "if (stepsBegun > kPrefetch && earlier.tile < tiles) {",
+        "// sum",
+        "}",
+    ]
+    assert sum("earlier =" in line for line in found) == 1
+    assert found[0] == "const int64_t slot = stepsBegun++ % kRing;"
+    assert not any("].slot" in line for line in found)
+    assert "const int64_t earlierSlot = (stepsBegun + kRing - kPrefetch - 1) % kRing;" in found
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ((of_earlier(Note(text="a")),), 1),
+        ((of_earlier(Note(text="a")), of_earlier(Note(text="b"), back=1)), 2),
+    ],
+    ids=["one look", "two steps"],
+)
+def test_an_earlier_step_that_is_looked_at_once_is_named_where_that_is(body, names) -> None:
+    found = lines(KEEP, *body)
+    assert sum("earlier =" in line for line in found) == names
+    assert not any("kRing - " in line for line in found)

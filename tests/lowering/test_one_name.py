@@ -127,3 +127,16 @@ def test_stages_of_several_attentions_keep_the_names_that_they_share() -> None:
 
     assert named(let(B, A), stage("Keys")) == [f"b = {A}", str(B > 7)]
     assert named(let(B, A), stage("")) == [str(A > 7)]
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_zero_stays_a_scalar_where_one_of_several_calls_of_a_function_takes_it(calls: int) -> None:
+    """Else the function would have two texts."""
+
+    def call() -> Stage:
+        return Stage(name="Take", core=Core.AIV, doc="", body=as_seq(seq(use(A + N))))
+
+    others = [If(condition=N > 9, then=seq(let(A, N + 1), call()))] * (calls - 1)
+    found = named(If(condition=N > 8, then=seq(let(A, 0), call())), *others)
+    assert ("a = 0" in found) == (calls > 1)
+    assert (str(N > 7) in found) == (calls == 1)

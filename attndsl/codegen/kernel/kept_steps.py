@@ -6,17 +6,17 @@ An item is kept once, in a place of its own; its steps keep the number of that p
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecoding, taken_from_item
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.codegen.text.cxx_expressions import cxx_text
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Compare, Const, Symbol
 from attndsl.target import Core
 from attndsl.tile.program import Program
-from attndsl.tile.statements import Earlier, KeepScalars
+from attndsl.tile.statements import Earlier, If, KeepScalars, Statement
 
 _WIDTH = 90
 """Columns of a declaration of scalars, without its indent."""
@@ -55,7 +55,7 @@ def kept_steps(program: Program, decoding: ItemDecoding | None) -> Iterator[Kept
         yield KeptSteps(
             struct=kept_struct(keep),
             scalars=tuple(scalar(symbol) for symbol in single),
-            array=f"{kept_member(keep)}[{depth}]",
+            array=f"{kept_member(keep)}[{depth}]{{}}",
             items=tuple(_kept_items(program, depth)) if whole else (),
             counters=(member(keep.steps.counter.name), member(keep.steps.runs.name)),
         )
@@ -78,11 +78,31 @@ def kept_scalars(
     keep: KeepScalars, decoding: ItemDecoding | None
 ) -> tuple[frozenset[str], tuple[Symbol, ...]]:
     """The scalars that are kept with the item, and those that a step keeps: the slot of its item among them,
-    if the item is kept."""
+    if the item is kept. The slot of a step is where it is kept itself."""
     whole = taken_from_item((symbol.name for symbol in keep.scalars), decoding)
-    single = tuple(symbol for symbol in keep.scalars if symbol.name not in whole)
+    others = (symbol for symbol in keep.scalars if not symbol.same(keep.steps.slot))
+    single = tuple(symbol for symbol in others if symbol.name not in whole)
     names_item = not whole or any(symbol.same(keep.steps.run) for symbol in single)
     return whole, single if names_item else (*single, keep.steps.run)
+
+
+def shared_earlier(body: Sequence[Statement]) -> Earlier | None:
+    """The first statement of a step that works with an earlier one, if several do, and with the same one."""
+    earlier = [item for item in body if isinstance(item, Earlier)]
+    begins = any(isinstance(item, KeepScalars) for item in body)
+    steps = {(item.keep.part, item.back) for item in earlier}
+    return earlier[0] if begins and len(earlier) > 1 and len(steps) == 1 else None
+
+
+def is_otherwise(branch: Statement, following: Statement | None) -> bool:
+    """Whether the next statement works with an earlier step just where this branch has nothing to do."""
+    if type(branch) is not If or branch.otherwise is not None or not isinstance(following, Earlier):
+        return False
+    first, second = branch.condition, following.condition
+    if not isinstance(first, Compare) or not isinstance(second, Compare):
+        return False
+    sides = first.left.same(second.left) and first.right.same(second.right)
+    return sides and (first.op, second.op) == ("<=", ">")
 
 
 def kept_member(keep: KeepScalars) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from attndsl.codegen.kernel.constant_text import ConstantText
@@ -187,8 +187,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
 
 def schedule_of(compiled: Compiled, name: str) -> ScheduleText:
     """The schedule header of a compiled specialization's text, whose namespace is ``name``."""
-    values, why = asdict(compiled.schedule), compiled.reasons
-    return schedule_text(name, compiled.program, _spelling(compiled), values, why)
+    return schedule_text(name, compiled.program, _spelling(compiled), compiled.reasons)
 
 
 def _spelling(compiled: Compiled) -> Spelling:

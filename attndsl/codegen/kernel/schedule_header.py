@@ -13,17 +13,17 @@ from math import gcd
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.device_header import HALF_BANK_ROW, SCOPE, capacity_of, constants_of_device
+from attndsl.codegen.kernel.schedule_limits import limits
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
 from attndsl.expr import Binary, Compare, Const, Expr, Logic, Named, Select, round_up
-from attndsl.expr.conditions import conjuncts
-from attndsl.lowering.match.schedule_options import ALWAYS_TOLD, DEFAULT, Schedule, multiple_of
+from attndsl.lowering.match.schedule_options import DEFAULT, legal_values, multiple_of
 from attndsl.target import Memory
 from attndsl.tile.buffers import Buffer, item_bytes
-from attndsl.tile.program import Constant, Program, Requirement
+from attndsl.tile.program import Constant, Program
 
 _INDENT = "    "
 _LITERAL = WIDTH - 12
@@ -72,7 +72,6 @@ class ScheduleText:
         of_device: names of the device's constants, which are in a header of their own.
         fixed, options, derived: constants that the specialization decides, those that may be edited, and
             those that follow from others.
-        others: the options without a constant, such as the slots of buffers.
         requirements: conditions with their meaning, a literal.
     """
 
@@ -81,7 +80,6 @@ class ScheduleText:
     of_device: tuple[str, ...]
     fixed: tuple[ConstantText, ...]
     options: tuple[ConstantText, ...]
-    others: str
     derived: tuple[ConstantText, ...]
     requirements: tuple[tuple[str, str], ...]
     memories: tuple[MemoryTable, ...]
@@ -93,45 +91,31 @@ def schedule_file(namespace: str) -> str:
 
 
 def schedule_text(
-    namespace: str, program: Program, spelling: Spelling, values: Mapping[str, object], why: Mapping[str, str]
+    namespace: str, program: Program, spelling: Spelling, why: Mapping[str, str]
 ) -> ScheduleText:
     """The schedule header of a program.
 
     Args:
-        values: the schedule options. ``why``: who chose each.
+        why: who chose each schedule option.
     """
     own = (item for item in program.constants if not item.host_only and not item.of_device)
     whole = [item for item in own if not isinstance(item.named.value, float)]
-    named = {item.option for item in whole if item.option}
-    told = {
-        name: value
-        for name, value in values.items()
-        if name not in named and (name in ALWAYS_TOLD or value != getattr(Schedule, name))
-    }
-    others = (f"{name} {value}{_who(why[name])}" for name, value in told.items())
     return ScheduleText(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",
         of_device=constants_of_device(program),
         fixed=tuple(_text(item) for item in whole if not item.option and item.definition is None),
         options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
-        others=", ".join(others),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
-        requirements=tuple(_assertions(program.requirements)),
+        requirements=tuple(_assertions(program)),
         memories=memories(program, spelling),
     )
 
 
-def _assertions(requirements: Sequence[Requirement]) -> Iterator[tuple[str, str]]:
-    """Conditions with their meanings, those of one constant alone together; of its bounds the tightest."""
-    together: dict[object, list[Requirement]] = {}
-    for each in requirements:
-        named = {node.name for node in each.condition.walk() if isinstance(node, Named)}
-        together.setdefault(named.pop() if len(named) == 1 else each, []).append(each)
-    for group in together.values():
-        parts = _tightest([part for each in group for part in conjuncts(each.condition)])
-        meanings = dict.fromkeys(each.meaning for each in group)
-        yield " && ".join(map(_part_text, parts)), _literal("; ".join(meanings))
+def _assertions(program: Program) -> Iterator[tuple[str, str]]:
+    """Conditions on the constants, with their meanings as literals."""
+    for limit in limits(program.requirements, program.constants, legal_values(program.device)):
+        yield " && ".join(map(_part_text, limit.conditions)), _literal("; ".join(limit.meanings))
 
 
 def _literal(text: str) -> str:
@@ -144,33 +128,6 @@ def _part_text(part: Expr) -> str:
     """A condition as one of several."""
     alternatives = isinstance(part, Logic) and part.op == "or"
     return f"({constant_text(part)})" if alternatives else constant_text(part)
-
-
-def _tightest(parts: Sequence[Expr]) -> list[Expr]:
-    """The conditions without bounds of a constant that another one of them implies."""
-    bounds = {part: bound for part in parts if (bound := _bound(part)) is not None}
-    most = {"<=": min, ">=": max}
-
-    def is_kept(part: Expr) -> bool:
-        if part not in bounds:
-            return True
-        op, number = bounds[part]
-        same = [each for each in bounds if bounds[each][0] == op]
-        return number == most[op](bounds[each][1] for each in same) and part is next(
-            each for each in same if bounds[each][1] == number
-        )
-
-    return [part for part in parts if is_kept(part)]
-
-
-def _bound(part: Expr) -> tuple[str, int] | None:
-    """A bound of a constant by a number: ``<=`` or ``>=`` with it; None of other conditions."""
-    if not isinstance(part, Compare) or part.op not in ("<=", ">="):
-        return None
-    number = part.right
-    if not isinstance(part.left, Named) or not isinstance(number, Const) or isinstance(number, Named):
-        return None
-    return part.op, int(number.value)
 
 
 def number_constants(program: Program) -> Iterator[ConstantText]:

@@ -30,7 +30,14 @@ from attndsl.codegen.kernel.item_decoding import (
     ItemDecoding,
     taken_from_item,
 )
-from attndsl.codegen.kernel.kept_steps import KEPT_ITEMS, kept_member, kept_scalars, kept_struct
+from attndsl.codegen.kernel.kept_steps import (
+    KEPT_ITEMS,
+    is_otherwise,
+    kept_member,
+    kept_scalars,
+    kept_struct,
+    shared_earlier,
+)
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
@@ -66,10 +73,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 """The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
-_EARLIER, _EARLIER_ITEM = "earlier", "earlierWork"
-"""The locals that hold the scalars of an earlier step, and its item."""
-_PLACE = "itemPlace"
-"""The local that says where a decoded item is kept."""
+_EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
+"""The locals that hold the scalars of an earlier step, its item, and the slot of the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,8 @@ class Writer:
         body = list(with_joined_branches(sequence.body))
         if scope is not None:
             scope |= {name for item in body for name in defined(item)}
+        shared = shared_earlier(body)
+        unless: Statement | None = None
         groups = [*grouped(body)]
         for group, following in zip_longest(groups, groups[1:]):
             first = group[0]
@@ -179,6 +186,14 @@ class Writer:
                     continue
                 yield from writer._lines(first, held)
                 known.append(first)
+            elif shared is not None and isinstance(first, KeepScalars):
+                yield from writer._keep(first)
+                yield from writer._earlier_step(shared, always=True)
+            elif shared is not None and following is not None and is_otherwise(first, following[0]):
+                unless = first
+            elif shared is not None and isinstance(first, Earlier):
+                yield from writer._at_earlier(first, unless, held)
+                unless = None
             else:
                 yield from writer._lines(first, held, scope if first is body[-1] else None)
                 if isinstance(first, Collect | PickTensor):
@@ -233,31 +248,68 @@ class Writer:
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
         _, single = kept_scalars(keep, self._decoding)
         yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
+        whole, _ = kept_scalars(keep, self._decoding)
         if any(symbol.same(steps.run) for symbol in single) or steps.runs.name in self._read:
             yield f"{runs} += {expr(keep.begins)};"
-            yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
+            if not whole:  # else known since the item was decoded
+                yield f"const int64_t {run} = {runs} % {expr(steps.depth)};"
         for symbol in single:
             yield f"{kept_member(keep)}[{slot}].{scalar(symbol)} = {expr(symbol)};"
 
     def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
+        yield f"if ({self._spelling.expr(earlier.condition)}) {{"
+        yield from (_INDENT + line for line in self._earlier_step(earlier, always=False))
+        yield from self._of_earlier(earlier)._inside(earlier.then, held)
+        yield "}"
+
+    def _at_earlier(self, earlier: Earlier, unless: Statement | None, held: _Held) -> Iterator[str]:
+        """Work with an earlier step whose locals the block has. ``unless``: what steps without one do."""
+        writer, inner = self._of_earlier(earlier), only(earlier.then)
+        asks = type(inner) is If and inner.otherwise is None and self._call_of(inner) is None
+        more, then = (inner.condition, inner.then) if asks and isinstance(inner, If) else (None, earlier.then)
+        if isinstance(unless, If):
+            yield f"if ({self._spelling.expr(unless.condition)}) {{"
+            yield from self._inside(unless.then, held)
+            yield "} else {" if more is None else f"}} else if ({writer._spelling.expr(more)}) {{"
+        else:
+            condition = earlier.condition if more is None else earlier.condition & more
+            yield f"if ({writer._spelling.expr(condition)}) {{"
+        yield from writer._inside(then, held)
+        yield "}"
+
+    def _earlier_step(self, earlier: Earlier, *, always: bool) -> Iterator[str]:
+        """The locals of an earlier step. ``always``: also in steps that have none and look at none."""
         keep, expr = earlier.keep, self._spelling.expr
-        distance = Const(earlier.back) if earlier.distance is None else earlier.distance
-        step = f"({expr(keep.steps.counter - distance - 1)}) % {expr(keep.steps.depth)}"
+        depth, distance = (
+            keep.steps.depth,
+            Const(earlier.back) if earlier.distance is None else earlier.distance,
+        )
+        back = keep.steps.counter + depth - distance - 1 if always else keep.steps.counter - distance - 1
+        place = f"({expr(back)}) % {expr(depth)}"
+        if always:
+            yield f"// The first {expr(distance)} steps have no earlier one, and do not look at it."
+        if any(symbol.same(keep.steps.slot) for symbol in keep.scalars):
+            yield f"const int64_t {_EARLIER_SLOT} = {place};"
+            place = _EARLIER_SLOT
+        yield f"const {kept_struct(keep)} &{_EARLIER} = {kept_member(keep)}[{place}];"
+        if kept_scalars(keep, self._decoding)[0]:
+            item = f"{KEPT_ITEMS}[{_EARLIER}.{scalar(keep.steps.run)}]"
+            yield f"const {STRUCT} &{_EARLIER_ITEM} = {item};"
+
+    def _of_earlier(self, earlier: Earlier) -> Writer:
+        """This writer with the scalars of an earlier step in place of those of this one."""
+        keep = earlier.keep
         whole, _ = kept_scalars(keep, self._decoding)
         kept = {
             symbol.name: f"{_EARLIER_ITEM if symbol.name in whole else _EARLIER}.{scalar(symbol)}"
             for symbol in keep.scalars
         }
+        if keep.steps.slot.name in kept:
+            kept[keep.steps.slot.name] = _EARLIER_SLOT
         rebound = {name for item in earlier.then.walk() for name in binds(item)} & kept.keys()
         if rebound:
             raise InternalError(f"an earlier step defines {', '.join(sorted(rebound))}, which it has kept")
-        yield f"if ({expr(earlier.condition)}) {{"
-        yield f"{_INDENT}const {kept_struct(keep)} &{_EARLIER} = {kept_member(keep)}[{step}];"
-        if whole:
-            place = f"{KEPT_ITEMS}[{_EARLIER}.{scalar(keep.steps.run)}]"
-            yield f"{_INDENT}const {STRUCT} &{_EARLIER_ITEM} = {place};"
-        yield from self._spelled(self._spelling.with_scalars(kept))._inside(earlier.then, held)
-        yield "}"
+        return self._spelled(self._spelling.with_scalars(kept))
 
     def _spelled(self, spelling: Spelling) -> Writer:
         """This writer with another spelling of what is written outside of stages."""
@@ -309,9 +361,10 @@ class Writer:
         if any(kept_scalars(keep, decoding)[0] for keep in keeps):
             runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
             yield "// The item takes this place when its first step begins."
-            yield f"const int64_t {_PLACE} = ({runs} + 1) % {depth};"
-            yield f"{KEPT_ITEMS}[{_PLACE}] = {call};"
-            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[{_PLACE}];"
+            place = scalar(keeps[0].steps.run)
+            yield f"const int64_t {place} = ({runs} + 1) % {depth};"
+            yield f"{KEPT_ITEMS}[{place}] = {call};"
+            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[{place}];"
         else:
             yield f"const {STRUCT} {DECODED} = {call};"
         writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.item_steps import item_steps
 from attndsl.lowering.attention.item_turns import drains
 from attndsl.lowering.attention.second_run import takes_tiles_again, tile_of_step
@@ -102,6 +102,13 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
         Let(symbol=FIRST_KEY, value=first),
         Let(symbol=KEYS, value=seen),
     ]
+
+
+def only_tile_bounds(context: Context) -> list[Statement]:
+    """First key of the running tile where it is the item's only one."""
+    first, _ = _tile_range(context)
+    number = seen_tile(context) if numbers_tiles(context) else []
+    return [*number, Let(symbol=FIRST_KEY, value=first.substitute({KEY_TILE.name: Const(0)}))]
 
 
 def _tile_range(context: Context) -> tuple[Expr, Expr]:

@@ -223,8 +223,6 @@ _LEGAL = {
     "first_stores": Legal(words=("auto", "vector", "cube")),
     "prob_layout": Legal(words=("rows", "fractals")),
 }
-ALWAYS_TOLD = frozenset(("slots", "result_slots", "widen_lead", "split_kv", "cores"))
-"""Options without a constant that a schedule header tells even if nobody asked for another value."""
 
 
 def legal_values(device: Device) -> dict[str, Legal]:

@@ -108,6 +108,15 @@ def tile_blocks(context: Context) -> list[Statement]:
     ]
 
 
+def only_tile_blocks(context: Context) -> list[Statement]:
+    """The blocks of an item's only tile, which zeros follow: it completes all that it begins."""
+    return [
+        Let(symbol=FIRST_BLOCK, value=Const(0)),
+        *_at_key(context, Const(0), FIRST_KEY + context.tile_keys),
+        Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, maximum(_BEGUN, _ENDED))),
+    ]
+
+
 def rest_blocks(context: Context) -> list[Statement]:
     """The blocks of a tile without keys after the last of an item, which has completed some of the first."""
     first = select(KEY_TILE == TILES, _COMPLETED, _ended(context, FIRST_KEY))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, minimum
 from attndsl.lowering.attention.attention_loop import FurtherUse
-from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.key_range import only_tile_bounds
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.second_run import takes_one_tile_at_once
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
@@ -39,6 +39,7 @@ from attndsl.lowering.selection.block_scores import (
     completed_blocks,
     next_window,
     number_lanes,
+    only_tile_blocks,
     rest_blocks,
     take_blocks,
     tile_blocks,
@@ -81,7 +82,7 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
     total = Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where)
     doc = "Probabilities of an item's only tile, summed over heads."
     add = _stage(context, "AddHeads", doc, seq(*add_heads(context)))
-    blocks = seq(*tile_bounds(context), *tile_blocks(context), _take_blocks(context))
+    blocks = seq(*only_tile_bounds(context), *only_tile_blocks(context), _take_blocks(context))
     doc = "The blocks of an item's only tile, from the sums that its softmax left."
     at_once = _stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=blocks)))
     one = takes_one_tile_at_once(context)

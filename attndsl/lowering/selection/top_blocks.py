@@ -74,7 +74,7 @@ def nan_lowest(context: Context) -> list[Statement]:
     b = selection_buffers(context)
     score = whole(b.score)
     return [
-        Note(text="NaN counts as the lowest number"),
+        Note(text="NaN counts as the lowest number (assumed: Compare finds NaN unequal to itself)"),
         CompareLanes(dst=b.bits.region(), first=score, second=score, mode="EQ"),
         SelectOrScalar(dst=score, bits=b.bits.region(), src=score, scalar=LOWEST),
     ]

@@ -39,6 +39,14 @@ def _count(region: Region) -> Expr:
     return cols // _RECORD
 
 
+def _groups(region: Region) -> Expr:
+    """How many groups of 32 lanes a region has, the last maybe not whole."""
+    cols = region.cols
+    if isinstance(cols, Binary) and cols.op == "*" and cols.right.same(Const(GROUP)):
+        return cols.left
+    return ceil_div(cols, GROUP)
+
+
 def _unsigned(names: Names, region: Region) -> str:
     if region.buffer.dtype == "uint32":
         return operands(names, region)
@@ -79,7 +87,7 @@ class SortGroups(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = f"{operands(names, self.dst, self.scores)}, {_unsigned(names, self.indices)}"
-        return f"Sort32({places}, {names.expr(ceil_div(self.scores.cols, GROUP))});"
+        return f"Sort32({places}, {names.expr(_groups(self.scores))});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
@@ -213,7 +221,7 @@ class SplitRecords(VectorInstruction):
 
     def text(self, names: Names) -> str:
         places = f"{operands(names, self.dst)}, {_unsigned(names, self.indices)}, {operands(names, self.src)}"
-        return f"Extract({places}, {names.expr(ceil_div(self.dst.cols, GROUP))});"
+        return f"Extract({places}, {names.expr(_groups(self.dst))});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
