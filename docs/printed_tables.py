@@ -23,8 +23,7 @@ from attndsl.lowering.results.elementwise_results import FORMS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
 from attndsl.target import DEFAULT_DEVICE, device
-from attndsl.tile import instructions as instruction_set
-from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions import instruction_classes
 
 _MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
 
@@ -126,12 +125,9 @@ def gallery() -> Iterator[str]:
 
 def instructions() -> Iterator[str]:
     """The calls of the AscendC API that kernels are made of, with the class that is one."""
-    made = (getattr(instruction_set, name) for name in instruction_set.__all__)
-    classes = [each for each in made if isinstance(each, type) and issubclass(each, Instruction)]
     rows = sorted(
         (f"`{api}`", f"`{each.__name__}`", each.__module__.rpartition(".")[2], each.pipe.value)
-        for each in classes
-        if each is not Instruction
+        for each in instruction_classes().values()
         for api in each.api_names()
     )
     yield from _table(("AscendC", "class", "file of `tile/instructions`", "pipe"), rows)
