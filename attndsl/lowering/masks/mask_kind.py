@@ -32,7 +32,6 @@ def known_numbers(context: Context) -> KnownNumbers:
 
 
 def _unknown(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
-    """No interval is known: keys are not skipped."""
     return None
 
 

@@ -38,7 +38,7 @@ inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
 struct DeviceShare {
     int64_t cores = 0;  // cube cores that its blocks can run on
     int64_t l2Bytes = 0;  // size of L2
-    // whether all of them start at once, or none: only then may they wait for each other
+    // all at once or none: only then may they wait for each other
     bool blocksStartTogether = false;
 };
 
@@ -103,8 +103,8 @@ inline Status PlanCall(Call &call, Sizes &sizes, const DeviceShare &device, Plan
     if (plan.scheduleMode == kBatchMode && plan.tiling.blocks > 1 && !device.blocksStartTogether) {
         return Fail("NeedsBatchMode",
             std::string(kOperator) + ": the blocks of this call's kernel wait for each other, "
-            "and nothing makes them start together: launch it from the operator package, or where no other stream "
-            "holds cores, and say so");
+            "and nothing makes them start together: launch it from the operator package, "
+            "or where no other stream holds cores, and say so");
     }
     return status;
 }
