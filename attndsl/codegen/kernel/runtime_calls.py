@@ -215,7 +215,8 @@ def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:
     for (c = 0; c < columns; c += 64)
         for (r = 0; r < count; r += 8) {
             n = min(8, count - r);
-            Mul(rows[c + r * pitch], rows[c + r * pitch], blocks[r * 16 + copy(c)], `n` rows);
+            Mul(rows[c + r * pitch], rows[c + r * pitch],
+                blocks[r * 16 + copy(c)], 64 lanes of `n` rows);
         }
     """
     if len(inner.body.body) != 2:
