@@ -247,8 +247,8 @@ def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:
 def _copies(offset: Expr, column: Symbol) -> tuple[int, Expr] | None:
     """How many copies there are of the block of each row, and where they begin.
 
-    One, at an offset without the column; or two, at ``64 - column % 128``: the second for columns at 0, 128, ...,
-    the first for those between.
+    One, at an offset without the column; or two, at ``64 - column % 128``: the second for columns at 0,
+    128, ..., the first for those between.
     """
     if column.name not in offset.symbols():
         return 1, offset
