@@ -22,9 +22,8 @@ from attndsl.lowering.preconditions import IO_DTYPES, RULES
 from attndsl.lowering.results.elementwise_results import FORMS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
-from attndsl.target import DEFAULT_DEVICE, device
-from attndsl.tile import instructions as instruction_set
-from attndsl.tile.instructions import Instruction
+from attndsl.target import DEFAULT_DEVICE, device, device_names
+from attndsl.tile.instructions import instruction_classes
 
 _MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
 
@@ -126,15 +125,28 @@ def gallery() -> Iterator[str]:
 
 def instructions() -> Iterator[str]:
     """The calls of the AscendC API that kernels are made of, with the class that is one."""
-    made = (getattr(instruction_set, name) for name in instruction_set.__all__)
-    classes = [each for each in made if isinstance(each, type) and issubclass(each, Instruction)]
     rows = sorted(
         (f"`{api}`", f"`{each.__name__}`", each.__module__.rpartition(".")[2], each.pipe.value)
-        for each in classes
-        if each is not Instruction
+        for each in instruction_classes().values()
         for api in each.api_names()
     )
     yield from _table(("AscendC", "class", "file of `tile/instructions`", "pipe"), rows)
+
+
+def devices() -> Iterator[str]:
+    """The devices by name."""
+    rows = (
+        (
+            f"`{each.name}`",
+            f"{each.title}{', the default' if each.name == DEFAULT_DEVICE else ''}",
+            f"{each.aic} + {each.aiv}",
+            f"{each.clock / 1e9:.2f} GHz",
+            f"{each.l2_bytes >> 20} MiB",
+            f"{each.global_memory >> 30} GiB",
+        )
+        for each in map(device, device_names())
+    )
+    yield from _table(("name", "device", "cube + vector cores", "clock", "L2", "memory"), rows)
 
 
 def couplings() -> Iterator[str]:
@@ -156,6 +168,6 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
     for each in (
         *(axes, masks, sources, compositions, operations, dtypes, rules),
-        *(starting_kinds, gallery, instructions, couplings),
+        *(starting_kinds, gallery, instructions, couplings, devices),
     )
 }

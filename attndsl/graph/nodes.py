@@ -234,7 +234,7 @@ class Packed(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Paged(Rows):
-    """Row t of batch row b is slot ``t % block_size`` of block ``table[b, t // block_size]``.
+    """Row t of batch row b is slot ``t % block_size`` of page ``table[b, t // block_size]``.
 
     ``tensor`` has the axes (P, K, R, D) or (P, K, R, E), ``table`` (B, W).
     """

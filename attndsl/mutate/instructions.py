@@ -1,6 +1,7 @@
 """What is known of the calls of a kernel: which pipe they keep busy, and what their numbers are.
 
-The API's own names stand in tables; of the helpers in a project's runtime header, their text tells.
+The API's names are those of the instructions of :mod:`attndsl.tile.instructions`, parameters stand in a
+table; of the helpers in a project's runtime header, their text tells.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from attndsl.mutate.source_model import CallText, SourceModel
+from attndsl.target import Pipe
+from attndsl.tile.instructions import instruction_classes
 from attndsl.tile.instructions.units import block_elements, repeat_elements
 
 COUNT, LENGTH, STRIDE, OTHER = "count", "length", "stride", ""
@@ -29,11 +32,10 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "BrcbRepeatParams": (STRIDE, STRIDE),
 }
 """The fields of an instruction's parameters."""
-_VECTOR = re.compile(
-    r"(?:Adds?|Subs?|Muls?|Divs?|Maxs?|Mins?|Exp|Ln|Abs|Sqrt|Rsqrt|Reciprocal|Relu|And|Or|Not|Axpy|ShiftLeft"
-    r"|ShiftRight|Duplicate|Copy|Brcb|Cast|Select|Compare\w*|(?:Whole|Block|Pair|Repeat)Reduce\w+|Gather\w*"
-    r"|Sort32|MrgSort\w*|CreateVecIndex|Transpose)\Z"
-)
+_VECTOR = {
+    api for each in instruction_classes().values() if each.pipe is Pipe.V for api in each.api_names()
+} - {"DataCopy"}
+"""The names of the vector pipe's instructions. A DataCopy is mostly between UB and global memory."""
 _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
 _BLOCK, _REPEAT = block_elements("float32"), repeat_elements("float32")
@@ -79,7 +81,7 @@ class Instructions:
 
     def pipe_of(self, source: SourceModel, call: CallText) -> str | None:
         """The pipe that a call keeps busy; None of what is no instruction, or of unknown ones."""
-        if _VECTOR.match(call.name):
+        if call.name in _VECTOR:
             return "V"
         if call.name.startswith("DataCopy") and call.arguments:
             return "MTE3" if _GLOBAL.match(source.code_at(call.arguments[0])) else "MTE2"

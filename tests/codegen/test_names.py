@@ -25,7 +25,7 @@ from attndsl.codegen.names.identifiers import (
     strings,
 )
 from attndsl.codegen.project.project import plan_project
-from attndsl.codegen.project.project_files import Page, binding_files, build_files
+from attndsl.codegen.project.project_files import ReadmeFacts, binding_files, build_files
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
 
@@ -90,7 +90,7 @@ def written(operator, folder):
     project = plan_project(operator, KernelRequest(dtypes=("float16",), head_sizes=(16,)))
     texts = (comment(operator.name), comment(operator.document), comment(operator.summary))
     named = dict(zip(("name", "document", "summary"), texts, strict=True))
-    page = Page(command=texts[0], verify=texts[0], names=names, features=(), not_lowered={}, **named)
+    page = ReadmeFacts(command=texts[0], verify=texts[0], names=names, features=(), not_lowered={}, **named)
     files = project.files() or (
         host_files(names) | definition_files(names, ()) | binding_files(names, page)
         | build_files(names, page, samples=False, tests=False)

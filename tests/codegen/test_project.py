@@ -22,7 +22,7 @@ from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
-from attndsl.codegen.project.project_files import Page, binding_files
+from attndsl.codegen.project.project_files import ReadmeFacts, binding_files
 from attndsl.codegen.samples.device_cases import random_tensor
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.contract.arguments import DTYPES
@@ -126,7 +126,7 @@ def test_the_torch_extension_compiles(operator, tmp_path):
     """Against stand-ins of PyTorch's interface and of the launcher, for every operator."""
     names = names_of(operator)
     texts = {"command": "", "verify": "", "name": operator.name, "document": "", "summary": ""}
-    page = Page(names=names, features=(), not_lowered={}, **texts)
+    page = ReadmeFacts(names=names, features=(), not_lowered={}, **texts)
     made = host_files(names) | binding_files(names, page)
     members = ", ".join([item.name for item in names.tensors] + list(names.outputs.values()))
     made[f"direct/{names.op}_run.h"] = RUN_STAND_IN.format(names=names, members=members)

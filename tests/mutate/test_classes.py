@@ -231,3 +231,22 @@ def test_calls_with_their_namespace() -> None:
     early = "AscendC::Exp(x, x, 8);\nAscendC::SetFlag<AscendC::HardEvent::V_MTE3>(k);"
     assert len(changes(event_rules.swapped_events, early)) == 1
     assert changes(event_rules.dropped_events, early) == ["AscendC::Exp(x, x, 8);\n;"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "pipe"),
+    [
+        ("Extract(values_, items_, records_, 4);", "V"),
+        ("MrgSort(records_, list, info);", "V"),
+        ("AscendC::CompareScalar(mask_, x_, y, CMPMODE::LT, 64);", "V"),
+        ("DataCopyPad(outGm_[8], x_, copies);", "MTE3"),
+        ("DataCopy(x_, keyGm_[8], 64);", "MTE2"),
+        ("LoadDataWithTranspose(right_, image_, steps);", "MTE1"),
+        ("MrgSortSrcList(x_, y_);", None),  # parameters of one
+        ("Advance(x_);", None),
+    ],
+)
+def test_a_call_keeps_the_pipe_of_its_instruction_busy(statement: str, pipe: str | None) -> None:
+    source = EmittedText(f"void Stage()\n{{\n{statement}\n}}\n", Instructions({}))
+    (call,) = (each for one in source.statements if (each := source.leading_call(one)) is not None)
+    assert source.pipe_of(call) == pipe

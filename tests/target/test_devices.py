@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import attndsl
 from attndsl.base.errors import UserError
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
@@ -66,6 +68,28 @@ def test_what_the_documents_say_of_a_device(name: str, cores: int, clock: float,
     found = device(name)
     assert (found.aic, found.clock, found.global_memory) == (cores, clock, gibibytes << 30)
     assert found.architecture is device(DEFAULT_DEVICE).architecture
+
+
+def parts_of_host_code() -> dict[str, tuple[int, int, int]]:
+    """Cores, bytes of L2 and of memory that the emulator tells host code of each part, by its name."""
+    header = Path(attndsl.__file__).parent / "emulator/include/tiling/platform/platform_ascendc.h"
+    found = re.findall(r'{"(\w+(?:-\d)?)", (\d+), (\d+), (\d+)(?:, kA3)?}', header.read_text())
+    return {name: (int(cores), int(l2) << 20, int(memory) << 30) for name, cores, l2, memory in found}
+
+
+def test_host_code_is_told_the_numbers_of_the_table() -> None:
+    parts = parts_of_host_code()
+    told = {
+        name: (each.aic, each.l2_bytes, each.global_memory)
+        for name in device_names()
+        for each in [device(name)]
+    }
+    single = {name: told[name] for name in told if name.startswith("ascend")}
+    assert {name.lower(): parts[name] for name in parts if name.lower() in told} == single
+    assert sum(name.startswith("Ascend910B") for name in parts) == 6
+    of_a3 = [each for name, each in parts.items() if name.startswith("Ascend910_")]
+    assert len(of_a3) == 6 and max(of_a3) == told["atlas-a3"]  # a family has the numbers of its largest parts
+    assert max(each for name, each in parts.items() if name.startswith("Ascend910B")) == told[DEFAULT_DEVICE]
 
 
 def test_a_device_without_measurements_of_its_own_says_whose_figures_it_has() -> None:

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from attndsl.tile import instructions
-from attndsl.tile.instructions import Convert, Instruction, arithmetic, masks, reductions
+from attndsl.tile.instructions import (
+    Convert,
+    Instruction,
+    arithmetic,
+    instruction_classes,
+    masks,
+    reductions,
+)
 
 from . import emitted_cases, int8_limit_cases, lane_cases, limit_cases
 
-CLASSES = {
-    name: each
-    for name in instructions.__all__
-    if isinstance(each := getattr(instructions, name), type)
-    and issubclass(each, Instruction)
-    and each is not Instruction
-}
+CLASSES = instruction_classes()
 BROKEN: tuple[Any, ...] = (
     *(limit.broken for limit in limit_cases.LIMITS),
     *limit_cases.WITHOUT_TWIN.values(),

@@ -61,7 +61,15 @@ def _places(dst: Region, src: Region, names: Spelling) -> str:
 
 def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> str | None:
     """The call that loads what may exceed the limits of one copy: a matrix by its pitch, the heads of some
-    positions by theirs; None of other branches."""
+    positions by theirs (:func:`_positions`); None of other branches. Of a matrix::
+
+        if (pitch <= kMaxNd2NzPitch) {
+            LoadNz(l1[at], global[from], rows, columns, pitch, imageRows);
+        } else {
+            for (row = 0; row < rows; ++row)
+                LoadNz(l1[at + row * depth], global[from + row * pitch], 1, columns, columns, imageRows);
+        }
+    """
     found = _positions(branch, names, architecture)
     if found is not None:
         return found
@@ -85,7 +93,17 @@ def call_of_branch(branch: If, names: Spelling, architecture: Architecture) -> s
 
 
 def _positions(branch: If, names: Spelling, architecture: Architecture) -> str | None:
-    """The rows of some positions: of one head as a matrix, of several as a matrix each."""
+    """The rows of some positions: of one head as a matrix, of several as a matrix each::
+
+    if (heads == 1 && pitch <= kMaxNd2NzPitch) {
+        LoadNz(l1[at], global[from], positions, columns, pitch, imageRows);
+    } else if (pitch <= kMaxNd2NzPitch) {  // all positions in one copy
+        LoadNz of `positions` matrices of `heads` rows, `pitch` apart, to every `heads`-th row of the image
+    } else {
+        for (p = 0; p < positions; ++p)
+            LoadNz(l1[at + p * heads * depth], global[from + p * pitch], heads, columns, headPitch, ...);
+    }
+    """
     one_head, other = only(branch.then), only(branch.otherwise)
     if not isinstance(one_head, LoadNz) or not isinstance(other, If):
         return None
@@ -173,7 +191,13 @@ def _is_number(expr: Expr, number: int) -> bool:
 
 
 def _with_blocks(item: Binary, loop: For, names: Spelling) -> str | None:
-    """``rows[r] = rows[r] op blocks[r]``."""
+    """``rows[r] = rows[r] op blocks[r]``, all rows in one instruction::
+
+        for (c = 0; c < columns; c += 64)
+            Mul(rows[c], rows[c], blocks[copy(c)], 64 lanes of `count` rows, `pitch` apart);
+
+    ``copy(c)``: 0, or that of :func:`_copies`.
+    """
     dst, second = item.dst, item.second
     start, call, blocks = _by_repeats(dst, loop), _WITH_BLOCKS.get(item.op), _copies(second.offset, loop.var)
     if call is None or start is None or blocks is None or not item.broadcast:
@@ -186,7 +210,15 @@ def _with_blocks(item: Binary, loop: For, names: Spelling) -> str | None:
 
 
 def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:
-    """The same for groups of eight rows, as many as their blocks fill half of the groups of banks."""
+    """The same for groups of eight rows, as many as their blocks fill half of the groups of banks::
+
+    for (c = 0; c < columns; c += 64)
+        for (r = 0; r < count; r += 8) {
+            n = min(8, count - r);
+            Mul(rows[c + r * pitch], rows[c + r * pitch],
+                blocks[r * 16 + copy(c)], 64 lanes of `n` rows);
+        }
+    """
     if len(inner.body.body) != 2:
         return None
     let, item = inner.body.body
@@ -213,7 +245,11 @@ def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:
 
 
 def _copies(offset: Expr, column: Symbol) -> tuple[int, Expr] | None:
-    """How many copies there are of the block of each row, and where they begin."""
+    """How many copies there are of the block of each row, and where they begin.
+
+    One, at an offset without the column; or two, at ``64 - column % 128``: the second for columns at 0,
+    128, ..., the first for those between.
+    """
     if column.name not in offset.symbols():
         return 1, offset
     other_of_two = as_expr(_LANES) - column % (2 * _LANES)
@@ -221,7 +257,11 @@ def _copies(offset: Expr, column: Symbol) -> tuple[int, Expr] | None:
 
 
 def _of_blocks(item: BlockReduce, loop: For, names: Spelling) -> str | None:
-    """The results of the blocks of 8 lanes."""
+    """The results of the blocks of 8 lanes::
+
+    for (c = 0; c < columns; c += 64)
+        BlockReduceMax(results[c / 8], rows[c], 64 lanes of `count` rows);
+    """
     start = _by_repeats(item.src, loop)
     if start is None or not _numbers(item.dst.offset).same(loop.var // _BLOCK_LANES):
         return None
@@ -231,7 +271,8 @@ def _of_blocks(item: BlockReduce, loop: For, names: Spelling) -> str | None:
 
 
 def _spread(item: BroadcastRows, loop: For, names: Spelling) -> str | None:
-    """A number of each row in a block a row, in several copies."""
+    """A number of each row in a block a row, in several copies: ``for (c = 0; c < copies * 64; c += 64)
+    Brcb(blocks[c], numbers, count);`` with blocks of eight rows ``copies * 64`` lanes apart."""
     end = constant_value(loop.end)
     copies = 0 if end is None else int(end) // _LANES
     fits = _is_number(loop.step, _LANES) and item.dst.offset.same(loop.var)
@@ -258,7 +299,13 @@ def _same_region(first: Region, second: Region) -> bool:
 
 
 def _fractals(item: LoadFractals, loop: For, names: Spelling) -> str | None:
-    """The left operand of a product as it is, or the right one of int8 with each square transposed."""
+    """The left operand of a product as it is, or the right one of int8 with each square transposed::
+
+        for (r = 0; r < rows; ++r)
+            LoadFractals(l0[at + r * columns * fractal], l1[from + r * step], columns, stride);
+
+    with the elements of one fractal in ``fractal``, and in ``step`` those, or those of a square of two.
+    """
     depth = fractal_depth(item.src.buffer.dtype)
     if item.transpose and not depth.same(INT8_DEPTH):
         return None

@@ -13,8 +13,8 @@ from attndsl.codegen.kernel_set.tiling_keys import key_of, tiling_key
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.names.identifiers import capitalized, pascal
 from attndsl.compiler.compile import Compiled
-from attndsl.lowering.signature.kernel_names import kernel_suffix, shared_suffix
 from attndsl.lowering.signature.specialization import Specialization
+from attndsl.lowering.signature.specialization_words import kernel_suffix, shared_suffix
 from attndsl.spec.contract.contract import Contract
 
 LONGEST_SUFFIX = 160

@@ -23,12 +23,12 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
 from attndsl.compiler.stored_programs import is_stored, parts_of, with_operator
 from attndsl.lowering.errors import NotLowered, ScheduleError
-from attndsl.lowering.signature.kernel_names import check_kernel_names
 from attndsl.lowering.signature.specialization import Specialization, feature_names
+from attndsl.lowering.signature.specialization_words import check_kernel_names
 from attndsl.spec.operator.operator import Operator
 
 if TYPE_CHECKING:
-    from attndsl.codegen.project.project_files import Page
+    from attndsl.codegen.project.project_files import ReadmeFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,12 +283,12 @@ def _pairs(operator: Operator, specials: Sequence[Specialization]) -> list[tuple
     return list(found.values())
 
 
-def _page(project: Project) -> Page:
+def _page(project: Project) -> ReadmeFacts:
     """The same for every request, so that several calls into one folder agree."""
-    from attndsl.codegen.project.project_files import Page
+    from attndsl.codegen.project.project_files import ReadmeFacts
 
     operator = project.operator
-    return Page(
+    return ReadmeFacts(
         command=comment(f"attndsl generate {operator.in_commands}{operator.device_option}"),
         verify=comment(f"attndsl verify {operator.in_commands}{operator.device_option} --project ."),
         names=names_of(operator),

@@ -30,7 +30,7 @@ _DOCSTRING = 90
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class ReadmeFacts:
     """What the project's README tells of the operator.
 
     ``command``: what generates it, ``verify``: what executes its files. ``not_lowered``: features without a
@@ -47,7 +47,7 @@ class Page:
     not_lowered: Mapping[str, str]
 
 
-def project_files(projects: Sequence[tuple[Sequence[Compiled], Page]]) -> tuple[dict[str, str], ...]:
+def project_files(projects: Sequence[tuple[Sequence[Compiled], ReadmeFacts]]) -> tuple[dict[str, str], ...]:
     """Every file of projects with kernels, made by the same processes.
 
     Work that takes long comes first, so that these end at the same time.
@@ -69,7 +69,7 @@ def project_files(projects: Sequence[tuple[Sequence[Compiled], Page]]) -> tuple[
     )
 
 
-def _around(kernels: Sequence[Compiled], page: Page) -> list[Callable[[], dict[str, str]]]:
+def _around(kernels: Sequence[Compiled], page: ReadmeFacts) -> list[Callable[[], dict[str, str]]]:
     """What makes the files that no kernel's text and no call is in."""
     names = page.names
     return [
@@ -82,7 +82,7 @@ def _around(kernels: Sequence[Compiled], page: Page) -> list[Callable[[], dict[s
 
 def _files(
     kernels: Sequence[Compiled],
-    page: Page,
+    page: ReadmeFacts,
     found: dict[str, str],
     calls: Sequence[tuple[DeviceCase, ...]],
 ) -> dict[str, str]:
@@ -105,7 +105,7 @@ def _text_at(path: str, text: SharedText) -> dict[str, str]:
 
 
 def build_files(
-    names: Names, page: Page, *, samples: bool, tests: bool, missing: Sequence[str] = ()
+    names: Names, page: ReadmeFacts, *, samples: bool, tests: bool, missing: Sequence[str] = ()
 ) -> dict[str, str]:
     """README, build script and build rules of the operator package; ``missing``: what the project lacks."""
     told = {"samples": samples, "tests": tests, "missing": missing}
@@ -121,7 +121,7 @@ def build_files(
     }
 
 
-def binding_files(names: Names, page: Page) -> dict[str, str]:
+def binding_files(names: Names, page: ReadmeFacts) -> dict[str, str]:
     """The custom operator of PyTorch and the Python function in front of it."""
     text = torch_text(names)
     wrapper = render(

@@ -44,7 +44,7 @@ from attndsl.lowering.emit.loop_scalars import (
     TILES,
 )
 from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.operands.row_blocks import number_blocks
@@ -102,7 +102,7 @@ def _seeded(context: Context, sink: nodes.Node) -> Statement:
     b, where = vector_buffers(context), sink.where
     groups = ceil_div(CHUNK, STATISTIC_LANES)
 
-    def one_chunk() -> list[Statement]:
+    def one_step() -> list[Statement]:
         row_max, row_sum = (whole(each, state_row(context), CHUNK) for each in (b.row_max, b.row_sum))
         logits = whole(b.new_max, 0, CHUNK)
         return [
@@ -121,7 +121,7 @@ def _seeded(context: Context, sink: nodes.Node) -> Statement:
             Unary(op="Exp", dst=row_sum, src=row_sum, where=where),
         ]
 
-    return chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), where)
+    return in_steps(ROWS, context.rows_per_step, lambda r0, count: one_step(), where)
 
 
 def start_sums(context: Context, *, always: bool = True) -> Stage:
@@ -156,15 +156,15 @@ def softmax_tile(
     b, size, rows_per_task = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
     parts = _tile_parts(context, modifiers, bool(also))
 
-    def one_step(r0: Expr, chunk: Expr) -> list[Statement]:
+    def one_step(r0: Expr, count: Expr) -> list[Statement]:
         scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
-        scores = scores_of(context).region(scores_at, chunk, KEYS, size)
-        leaves = store(context, r0, chunk)
+        scores = scores_of(context).region(scores_at, count, KEYS, size)
+        leaves = store(context, r0, count)
         probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
         body = seq(*parts.weights(scores), probabilities, *also)
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = chunks(ROWS, context.rows_per_step, one_step, context.where)
+    over_rows = in_steps(ROWS, context.rows_per_step, one_step, context.where)
     work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
@@ -265,29 +265,29 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
-    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+    def one_step(r0: Expr, count: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * padded_size
-        accumulator = whole(b.accumulator, r0 * padded_size, chunk * padded_size)
-        partial = whole(b.partial, 0, chunk * padded_size)
+        accumulator = whole(b.accumulator, r0 * padded_size, count * padded_size)
+        partial = whole(b.partial, 0, count * padded_size)
         arrives, scale = b.partial, []
         if context.attention.requantize is not None:
             arrives = int32_partial(context)
             scale = [
                 Convert(
-                    dst=partial, src=whole(arrives, 0, chunk * padded_size), mode="CAST_RINT", where=where
+                    dst=partial, src=whole(arrives, 0, count * padded_size), mode="CAST_RINT", where=where
                 ),
                 Note(text="partial = partial * step"),
                 spread_steps(context, b, tile_row(context, r0)),
                 scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
             ]
-        source = out_ring(context).region(offset, 1, chunk * padded_size)
+        source = out_ring(context).region(offset, 1, count * padded_size)
         rescaled = [
             Note(text="accumulator = accumulator * rescale + partial"),
             broadcast(context, b.row_blocks, b.rescale, tile_row(context, r0)),
             scale_rows(context, "Mul", b.accumulator, r0 * padded_size, b.row_blocks),
         ]
         body = seq(
-            LoadRows(dst=whole(arrives, 0, chunk * padded_size), src=source, where=where),
+            LoadRows(dst=whole(arrives, 0, count * padded_size), src=source, where=where),
             *scale,
             *(rescaled if context.attention.softmax is not None else ()),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
@@ -295,7 +295,7 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
         one = Alloc(buffers=(b.partial,), body=body)
         return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
 
-    added: Statement = chunks(ROWS, context.rows_per_step, one_chunk, where)
+    added: Statement = in_steps(ROWS, context.rows_per_step, one_step, where)
     if only_tile is not None:
         added = If(condition=TILES == 1, then=seq(only_tile), otherwise=seq(added), where=where)
     body = seq(*ring_slot(context), first_time(context, added))

@@ -29,7 +29,7 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
 )
 from attndsl.lowering.emit.row_operations import C0, broadcast, by_row, with_row_statistic
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import VectorBuffers, vector_buffers
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization, zero_tail
 from attndsl.lowering.rows.row_space import RowRun
@@ -100,8 +100,8 @@ def scale_scores(context: Context) -> list[Statement]:
 
 def absorb_scale(context: Context, quantization: ChannelQuantization) -> Statement:
     """Absorbs the scale into the rows of this vector core and stores them, at the first tile of an item."""
-    rows = chunks(
-        ROWS, context.rows_per_step, lambda r0, chunk: _fold_step(context, quantization), context.rows.where
+    rows = in_steps(
+        ROWS, context.rows_per_step, lambda r0, count: _fold_step(context, quantization), context.rows.where
     )
     return If(condition=TILE == 0, then=seq(quantization.with_factors(context, [rows])))
 

@@ -21,7 +21,7 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
 
 
 def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
-    """What is loaded with each chunk of rows: one lifetime."""
+    """What is loaded with the rows of each step: one lifetime."""
     own = (int32_scores(context),) if context.cube_dtype == "int8" else ()
     return (*own, vector_buffers(context).score, *modifiers.row_loads)
 

@@ -13,7 +13,7 @@ from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.tile_slots import steps_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.match.choice_of_ways import takes
 from attndsl.lowering.match.schedule_options import BAND_ROWS
@@ -69,12 +69,12 @@ def warm_slots(context: Context) -> Stage:
     )
     half = ceil_div(rows, VECTOR_CORES)
 
-    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+    def one_step(r0: Expr, count: Expr) -> list[Statement]:
         place = (_STEP % slots * rows_per_task + _FIRST + r0) * size
-        target = scores_of(context).region(place, chunk, columns, size)
-        return [StoreRows(dst=target, src=zeros.region(0, chunk, columns, size), where=where)]
+        target = scores_of(context).region(place, count, columns, size)
+        return [StoreRows(dst=target, src=zeros.region(0, count, columns, size), where=where)]
 
-    stored = chunks(_END - _FIRST, at_once, one_chunk, where, R0)
+    stored = in_steps(_END - _FIRST, at_once, one_step, where, R0)
     over_slots = For(var=_STEP, begin=Const(1), end=slots + 1, runs=True, body=seq(stored), where=where)
     fill = Fill(dst=whole(zeros, 0, at_once * size), value=Const(0), where=where)
     body = seq(

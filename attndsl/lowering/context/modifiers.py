@@ -27,10 +27,10 @@ class Modifier:
     Attributes:
         title: what it does, in the spec's terms.
         source: what the loaded buffers hold; modifiers of one source share them.
-        tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with each chunk of rows.
+        tile_loads: buffers loaded once a tile. ``row_loads``: buffers loaded with the rows of each step.
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
-        load_rows, apply: statements for each chunk of rows, before and after the scores have arrived.
+        load_rows, apply: statements for the rows of each step, before and after the scores have arrived.
     """
 
     title: str
@@ -48,8 +48,9 @@ class Modifier:
 class Modifiers:
     """All modifiers of one attention, in order.
 
-    ``row_loads``, ``tile_loads``: what any attention of the computation loads with a chunk of rows or with a
-    tile. Its buffers live together wherever one of them does, so that they are one lifetime in all stages.
+    ``row_loads``, ``tile_loads``: what any attention of the computation loads with the rows of a step or
+    with a tile. Its buffers live together wherever one of them does, so that they are one lifetime in all
+    stages.
     """
 
     each: tuple[Modifier, ...]

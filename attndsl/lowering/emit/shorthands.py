@@ -11,14 +11,14 @@ from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.statements import For, Let, Statement, seq
 
 
-def chunks(
+def in_steps(
     end: Expr,
     step: Expr,
     body: Callable[[Expr, Expr], list[Statement]],
     where: SourceLine,
     var: Symbol = R0,
 ) -> For:
-    """``for var in 0..end by step`` over ``body(var, rows of this chunk)``."""
+    """``for var in 0..end by step`` over ``body(var, the number of its rows, or what var counts)``."""
     count = Let(symbol=CHUNK, value=minimum(step, end - var), where=where)
     return For(var=var, end=end, step=step, body=seq(count, *body(var, CHUNK)), where=where)
 

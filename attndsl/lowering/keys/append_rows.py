@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from attndsl.expr import Expr, Symbol, maximum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, KV_HEAD
-from attndsl.lowering.emit.shorthands import chunks
+from attndsl.lowering.emit.shorthands import in_steps
 from attndsl.lowering.keys.cached_rows import AppendedRows
 from attndsl.lowering.keys.key_source import KeySource, source_of_kind
 from attndsl.lowering.keys.stored_rows import Contiguous
@@ -124,22 +124,22 @@ def _rows_of(emit: Emitter, group: Sequence[_Places]) -> Seq:
 def _copy_rows(emit: Emitter, sources: Sequence[AppendedRows]) -> For:
     """A new row of each source, of all key/value heads, a few heads at a time."""
 
-    def heads(first: Expr, chunk: Expr) -> list[Statement]:
-        return [_copy_heads(emit, each, chunk) for each in sources]
+    def heads(first: Expr, count: Expr) -> list[Statement]:
+        return [_copy_heads(emit, each, count) for each in sources]
 
-    return chunks(tiling_scalar("kvHeads"), emit.rows_per_step, heads, sources[0].where, KV_HEAD)
+    return in_steps(tiling_scalar("kvHeads"), emit.rows_per_step, heads, sources[0].where, KV_HEAD)
 
 
-def _copy_heads(emit: Emitter, source: AppendedRows, chunk: Expr) -> Alloc:
+def _copy_heads(emit: Emitter, source: AppendedRows, count: Expr) -> Alloc:
     """Some heads of a new row."""
     dim, padded_size = emit.channels(source.role), emit.padded_channels(source.role)
     elements = emit.rows_per_step * padded_size
     staged = emit.in_ub(f"new{source.role.capitalize()}", emit.dtype, elements, "new rows")
-    rows = staged.region(0, chunk, dim, padded_size)
+    rows = staged.region(0, count, dim, padded_size)
 
     def rows_at(stored: Contiguous, row: Expr) -> GlobalRegion:
         pitch = emit.stride(stored.name, "K")
-        return emit.gm(stored.name, stored.row_offset(emit, row), chunk, dim, pitch)
+        return emit.gm(stored.name, stored.row_offset(emit, row), count, dim, pitch)
 
     load = LoadRows(dst=rows, src=rows_at(source.new, _NEW))
     return Alloc(buffers=(staged,), body=seq(load, StoreRows(dst=rows_at(source.cache, _SLOT), src=rows)))

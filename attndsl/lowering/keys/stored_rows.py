@@ -186,11 +186,11 @@ class ListedRows(Contiguous):
 
 @dataclass(frozen=True, kw_only=True)
 class PagedRows(StoredRows):
-    """Rows in blocks of ``size``, rows of a block at an even pitch.
+    """Rows in pages of ``size``, rows of a page at an even pitch.
 
     Attributes:
-        size: rows of a block.
-        table: axes (B, W), the block in which rows ``w * size`` and on of a batch row are.
+        size: rows of a page.
+        table: axes (B, W), the page in which rows ``w * size`` and on of a batch row are.
     """
 
     size: Expr
@@ -211,7 +211,7 @@ class PagedRows(StoredRows):
         return segments_by_page(page, FIRST_KEY + n0, rows, body, touched, self.where)
 
     def _block_start(self, emit: Emitter) -> Expr:
-        """Elements to the first row of block ``page`` of the batch row."""
+        """Elements to the first row of page ``page`` of the batch row."""
         entry = emit.entry(self.table.name, BATCH * emit.stride(self.table.name, "B") + _PAGE)
         offset = entry * emit.stride(self.name, "P") + KV_HEAD * emit.stride(self.name, "K")
         return self.fixed_offset(emit) + offset

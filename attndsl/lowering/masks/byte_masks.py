@@ -26,7 +26,7 @@ from attndsl.lowering.emit.loop_scalars import (
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, OF_ALL_ROWS, OF_POSITIONS, OF_ROWS
+from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, LEGAL_AXES, OF_ALL_ROWS, OF_POSITIONS
 from attndsl.lowering.masks.hidden_lanes import hide_lanes, score_lanes
 from attndsl.lowering.masks.mask_bits import (
     BITS_BLOCK,
@@ -64,7 +64,7 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
         return _of_all_rows(context, node, mask)
     if mask.axes in OF_POSITIONS and not context.rows.one_position:
         return _of_positions(context, node, mask)
-    if not OF_ROWS.issuperset(mask.axes):
+    if not LEGAL_AXES.issuperset(mask.axes):
         what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
         raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
     return _of_rows(context, node, mask) if "T" in mask.axes else _of_whole_rows(context, node, mask)

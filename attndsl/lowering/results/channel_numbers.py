@@ -36,7 +36,7 @@ def differs_by_channel(node: nodes.Node) -> bool:
 def with_channels(
     context: Context, node: nodes.Elementwise, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
-    """``rows = rows op numbers`` for a chunk of rows at ``source[offset]``.
+    """``rows = rows op numbers`` for the rows of a step at ``source[offset]``.
 
     Raises:
         NotLowered: the numbers are made otherwise.
@@ -116,6 +116,6 @@ def _function(context: Context, node: nodes.Elementwise, numbers: Region, span: 
 
 
 def _beside(context: Context, name: str, meaning: str, span: Expr) -> Region:
-    """Scratch of a chunk of rows."""
+    """Scratch of a step."""
     elements = context.rows_per_step * context.padded_value_size
     return whole(context.in_ub(name, "float32", elements, meaning), 0, span)

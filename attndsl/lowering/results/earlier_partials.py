@@ -16,7 +16,7 @@ from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, LOWEST, R0, REPEAT_LANES, ROWS, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, over_columns, scale_rows
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.stored_inputs import stored_plain
@@ -52,7 +52,7 @@ def merge_earlier(context: Context) -> Stage:
 
     def all_rows(partial: nodes.EarlierPartial) -> Statement:
         step = context.rows_per_step
-        return chunks(ROWS, step, lambda r0, chunk: _merged(context, partial), partial.where)
+        return in_steps(ROWS, step, lambda r0, count: _merged(context, partial), partial.where)
 
     body: Statement = seq(*map(all_rows, context.attention.earlier))
     if context.schedule.split_kv != 1:
@@ -68,7 +68,7 @@ def merge_earlier(context: Context) -> Stage:
 
 
 def _merged(context: Context, partial: nodes.EarlierPartial) -> list[Statement]:
-    """A chunk of rows, merged with those of a partial."""
+    """The rows of a step, merged with those of a partial."""
     b, where, offset = vector_buffers(context), partial.where, R0 * context.padded_value_size
     row_max, row_sum = (whole(each, state_row(context), CHUNK) for each in (b.row_max, b.row_sum))
     weight, new_max = whole(b.new_max, 0, CHUNK), whole(b.tile_stat, 0, CHUNK)

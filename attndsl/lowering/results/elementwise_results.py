@@ -38,7 +38,7 @@ FORMS = (
 def row_operation(
     context: Context, node: nodes.Node, source: Buffer, offset: Expr, step: RowStatistics
 ) -> list[Statement]:
-    """An operation on a chunk of rows at ``source[offset]``, fp32 in place.
+    """An operation on the rows of a step at ``source[offset]``, fp32 in place.
 
     Raises:
         NotLowered: the other operand is no number of a row.

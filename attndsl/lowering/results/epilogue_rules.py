@@ -35,8 +35,8 @@ class EpilogueRule:
     """How one kind of operation on complete rows is lowered.
 
     Attributes:
-        lower: its statements for a chunk of rows at ``source[offset]``, fp32 in place, with the statistics of
-            the rows; raises NotLowered for an operation that the kind does not cover.
+        lower: its statements for the rows of a step at ``source[offset]``, fp32 in place, with the statistics
+            of the rows; raises NotLowered for an operation that the kind does not cover.
         keeps_zeros: whether zeros of padded positions stay zeros, so that it may come after them.
         rounds: whether rows have numbers of an integer result after it.
     """
@@ -47,7 +47,7 @@ class EpilogueRule:
 
 
 def epilogue(context: Context, source: Buffer, offset: Expr, rows: RowStatistics) -> Seq:
-    """A chunk of normalized rows at ``source[offset]``: the epilogue, then rounded and stored.
+    """The normalized rows of a step at ``source[offset]``: the epilogue, then rounded and stored.
 
     ``rows``: the statistics of these rows, and how to go over them.
 
@@ -61,7 +61,7 @@ def epilogue(context: Context, source: Buffer, offset: Expr, rows: RowStatistics
 def operations(
     context: Context, chain: Sequence[nodes.Node], source: Buffer, offset: Expr, rows: RowStatistics
 ) -> list[Statement]:
-    """Operations on a chunk of rows at ``source[offset]``, one after the other.
+    """Operations on the rows of a step at ``source[offset]``, one after the other.
 
     Raises:
         NotLowered: for a node without a rule.

@@ -10,7 +10,7 @@ from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import ROWS
-from attndsl.lowering.emit.shorthands import chunks
+from attndsl.lowering.emit.shorthands import in_steps
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.results.partials import may_split
@@ -33,10 +33,10 @@ def write_statistics(context: Context, when: Expr | None = None) -> Stage:
     ``when``: which items leave theirs so; None for all.
     """
 
-    def one_chunk() -> list[Statement]:
+    def one_step() -> list[Statement]:
         return [*context.rows.first_of_step(), *store_statistics(context, statistics_of_item(context))]
 
-    steps = chunks(ROWS, context.rows_per_step, lambda r0, chunk: one_chunk(), context.where)
+    steps = in_steps(ROWS, context.rows_per_step, lambda r0, count: one_step(), context.where)
     body: Statement = seq(*context.rows.length_of_stored_runs(), steps)
     if may_split(context):
         body = If(condition=context.splits == 1, then=seq(body))

@@ -14,7 +14,7 @@ from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.keys.channel_quantization import ChannelQuantization
 from attndsl.target import Core
@@ -33,8 +33,8 @@ def scale_sums(context: Context) -> Stage:
     """The weighted sums of an item's rows, dequantized."""
     quantization = context.values.quantization
     assert quantization is not None
-    rows = chunks(
-        ROWS, context.rows_per_step, lambda r0, chunk: _step(context, quantization, r0), context.where
+    rows = in_steps(
+        ROWS, context.rows_per_step, lambda r0, count: _step(context, quantization, r0), context.where
     )
     doc = "Dequantizes the weighted sums."
     return Stage(

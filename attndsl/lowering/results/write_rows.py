@@ -15,7 +15,7 @@ from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import leaving_rows, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
 from attndsl.lowering.results.epilogue_rules import epilogue
@@ -41,7 +41,7 @@ def write_rows(context: Context) -> Stage:
 
     def steps(body: Callable[[Context], list[Statement]]) -> For:
         lines = [*context.rows.first_of_step(), *body(context)]
-        return chunks(ROWS, context.rows_per_step, lambda r0, chunk: lines, where)
+        return in_steps(ROWS, context.rows_per_step, lambda r0, count: lines, where)
 
     body: Statement
     doc = "Rows of a finished item: normalized, to the output."
@@ -71,7 +71,7 @@ def write_rows(context: Context) -> Stage:
 
 
 def _normalized(context: Context) -> list[Statement]:
-    """``accumulator / rowSum`` of a chunk, through the epilogue, stored.
+    """``accumulator / rowSum`` of a step, through the epilogue, stored.
 
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
     """
@@ -90,7 +90,7 @@ def _normalized(context: Context) -> list[Statement]:
 
 
 def _partial(context: Context) -> list[Statement]:
-    """Maxima, sums and weighted sums of a chunk, each row at its flat row index."""
+    """Maxima, sums and weighted sums of a step, each row at its flat row index."""
     b, padded_size, s = vector_buffers(context), context.padded_value_size, context.schedule
     lanes, size = STATISTIC_LANES, context.rows_per_step * STATISTIC_LANES
     max_out, sum_out = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEAD, QUERY
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import has_long_rows, vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
@@ -47,12 +47,12 @@ def zero_padding(context: Context) -> Stage:
     positions = context.host(context.signature.extents["Q"])
     batch = context.host(context.signature.extents["B"])
 
-    def one_step(head: Expr, chunk: Expr) -> list[Statement]:
-        rows = zeros.region(0, chunk, context.value_dim, pitch)
-        place = context.rows.place(context, name, RowRun(Const(0), chunk, "N"), context.value_dim)
+    def one_step(head: Expr, count: Expr) -> list[Statement]:
+        rows = zeros.region(0, count, context.value_dim, pitch)
+        place = context.rows.place(context, name, RowRun(Const(0), count, "N"), context.value_dim)
         return [StoreRows(dst=place, src=rows, where=where)]
 
-    steps = chunks(heads, context.rows_per_step, one_step, where, HEAD)
+    steps = in_steps(heads, context.rows_per_step, one_step, where, HEAD)
     enter, existing = context.rows.enter_token(context, _TOKEN), context.rows.existing_queries(context)
     if existing is None:
         raise NotLowered("zeros for positions of batch rows that are not padded", where)

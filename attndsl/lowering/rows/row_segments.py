@@ -1,4 +1,4 @@
-"""Segments: rows at an even pitch, and the copies that bring them to L1."""
+"""Segments of stored rows, queries or keys: rows at an even pitch, and the copies that bring them to L1."""
 
 from __future__ import annotations
 

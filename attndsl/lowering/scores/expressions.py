@@ -31,8 +31,9 @@ from attndsl.tile.statements import For, Statement, seq
 def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int = 0) -> KeyOperand:
     """``node`` as a function of ``base``, whose value is in the score buffer when ``compute`` begins.
 
-    ``compute`` leaves the value in any buffer of that shape, the score buffer itself included. ``depth``: how
-    many buffers hold other functions meanwhile.
+    ``compute(context, target)`` leaves the value in ``target``, a buffer of the score buffer's shape or that
+    buffer itself. It may overwrite ``target`` before it ends, so what else reads the base is computed before,
+    or into another buffer. ``depth``: how many buffers hold other functions meanwhile.
 
     Raises:
         NotLowered: an operation, or an operand of one, that has no rule.
@@ -126,7 +127,12 @@ def _scaled_sum(
     context: Context, others: list[Statement], target: Buffer, beside: Buffer
 ) -> list[Statement] | None:
     """The statements of an operand whose last one multiplies it by a number of each row, with the sum to
-    ``target`` in the same instruction; None where it ends otherwise."""
+    ``target`` in the same instruction; None where it ends otherwise.
+
+    ``for row: ...; Muls(beside[row], beside[row], number)`` and ``Add(target, target, beside)`` behind it are
+    ``for row: ...; Axpy(target[row], beside[row], number)`` without the Add. An operand of another form is
+    added by the Add of :func:`_with_operand`.
+    """
     last = others[-1] if others else None
     if not isinstance(last, For) or not last.body.body:
         return None

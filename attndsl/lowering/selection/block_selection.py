@@ -31,7 +31,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROWS,
     TILES,
 )
-from attndsl.lowering.emit.shorthands import chunks, whole
+from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
@@ -108,9 +108,9 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Statement:
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
-    def one_chunk(r0: Expr, chunk: Expr) -> list[Statement]:
+    def one_step(r0: Expr, count: Expr) -> list[Statement]:
         offset = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
-        ring = scores_of(context).region(offset, chunk, KEYS, size)
+        ring = scores_of(context).region(offset, count, KEYS, size)
         body = seq(
             *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, state_row(context)),
@@ -118,7 +118,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Statement:
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = chunks(ROWS, context.rows_per_step, one_chunk, context.where)
+    over_rows = in_steps(ROWS, context.rows_per_step, one_step, context.where)
     return seq(
         Note(text="the tile again: probabilities with the final maximum and sum of each row"),
         _next_window(context),

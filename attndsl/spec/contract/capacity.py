@@ -78,8 +78,8 @@ def _stored_rows(rows: Node, own: Mapping[str, Expr], largest: Expr) -> Expr:
 def paged_constraints(
     root: Node, shapes: Shapes, axes: Mapping[str, Expr], known: Iterable[Constraint]
 ) -> Iterator[Constraint]:
-    """That the rows of a cache in blocks have a column of their table, and that each column which they use
-    names a block.
+    """That the rows of a cache in pages have a column of their table, and that each column which they use
+    names a page.
 
     ``shapes``: the sizes of tables that have one layout, by name. What a constraint in ``known`` says of a
     length or of a table is left to it.

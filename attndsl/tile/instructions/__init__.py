@@ -1,5 +1,7 @@
 """The instruction set: each AscendC call with its operands, limits, meaning, cost and text side by side."""
 
+from collections.abc import Mapping
+
 from attndsl.tile.instructions.arithmetic import (
     AddScaled,
     Binary,
@@ -63,5 +65,16 @@ __all__ = [
     "StoreRows",
     "Unary",
     "WithScalar",
+    "instruction_classes",
     "records",
 ]
+
+
+def instruction_classes() -> Mapping[str, type[Instruction]]:
+    """The class of each kind of instruction, by its name."""
+    found = {name: globals()[name] for name in __all__}
+    return {
+        name: each
+        for name, each in found.items()
+        if isinstance(each, type) and issubclass(each, Instruction) and each is not Instruction
+    }

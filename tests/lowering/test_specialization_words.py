@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from attndsl.lowering.errors import KernelsOfOneName
-from attndsl.lowering.signature.kernel_names import check_kernel_names, kernel_suffix
 from attndsl.lowering.signature.specialization import Specialization
+from attndsl.lowering.signature.specialization_words import check_kernel_names, kernel_suffix
 from attndsl.spec.operator.operator import Operator
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
