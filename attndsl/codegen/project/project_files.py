@@ -23,7 +23,7 @@ from attndsl.codegen.project.lacking import lacking
 from attndsl.codegen.samples.device_cases import DeviceCase, cases_of
 from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
-from attndsl.codegen.text.render import render
+from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
 from attndsl.spec.contract.arguments import ParamSpec
 
@@ -184,10 +184,9 @@ def launch_files(names: Names, case: DeviceCase | None) -> dict[str, str]:
     lines, order = aclnn_lines(names, case), aclnn_order(names)
     return found | {
         "direct/main.cpp": render("direct/main.cpp.j2", **values),
+        "direct/sample_tensors.h": runtime("direct/sample_tensors.h"),
         "direct/sample_case.h": render("direct/sample_case.h.j2", **values),
-        "aclnn/main.cpp": render(
-            "aclnn/call.cpp.j2", names=names, dtypes=DTYPE_ROWS, aclnn=lines, order=order
-        ),
+        "aclnn/main.cpp": render("aclnn/call.cpp.j2", **values, dtypes=DTYPE_ROWS, aclnn=lines, order=order),
         "aclnn/CMakeLists.txt": render("aclnn/CMakeLists.txt.j2", names=names),
     }
 
