@@ -83,6 +83,9 @@ def test_a_peer_that_misses_and_one_that_cannot_run_are_failures(small, monkeypa
     assert "4.0 us, ours 0.50 of it" in capsys.readouterr().out
     monkeypatch.setattr(peer_runs, "run_public", lambda *_: replace(good, values=-values))
     assert not peer_runs.compare_problem(one)
+    excused = {"peer": replace(one.public["peer"], explained="no document has rows like these")}
+    assert peer_runs.compare_problem(replace(one, public=excused))
+    assert "explained: no document" in capsys.readouterr().out
     monkeypatch.setattr(peer_runs, "run_ours", lambda call: replace(good, findings=("racecheck",)))
     monkeypatch.setattr(peer_runs, "run_public", lambda *_: good)
     assert not peer_runs.compare_problem(one), "a finding in ours"

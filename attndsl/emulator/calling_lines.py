@@ -34,7 +34,7 @@ def tell_lines(
     for finding in findings:
         if line := _own_line(called[id(finding)], lines, theirs):
             # a source given as text lay in a folder that has been renamed since
-            line = line.removeprefix(source_dir).lstrip("/") if source_dir else Path(line).name
+            line = line.removeprefix(source_dir.rstrip("/") + "/") if source_dir else Path(line).name
             if line != finding["source"]:
                 finding["message"] += f" (issued at {_short(finding['source'], theirs)})"
             finding["source"] = line

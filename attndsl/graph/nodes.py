@@ -331,11 +331,8 @@ class Scores(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Elementwise(Node):
-    """``op`` of the operands, broadcast over axes by name; computed in fp32.
-
-    ``op``: add, subtract, multiply, divide, minimum, maximum, exp, log, sqrt, tanh, sigmoid,
-    negate, abs.
-    """
+    """``op`` of the operands, one of ``ARITY`` of the verifier, broadcast over axes by name; computed in
+    fp32."""
 
     op: str
     inputs: tuple[Node, ...]

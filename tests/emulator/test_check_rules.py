@@ -188,6 +188,13 @@ _UNIT = checks.READY + (
     "MmadParams p(32, 32, 16, 0, false, i == 0); p.unitFlag = modes[i]; Mmad(c, ha, hb, p); PipeBarrier<PIPE_M>(); } "
     "FixpipeParamsV220 f(32, 32, 32, 32, false); f.unitFlag = %s; SetFlag<HardEvent::M_FIX>(0); WaitFlag<HardEvent::M_FIX>(0); Fixpipe<float, float, CFG_ROW_MAJOR>(g, c, f); ALL"
 )
+# MTE1 reads what MTE2 writes anew, once the product of it has been written back
+_BEHIND = checks.READY + (
+    "GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)o); LoadData(ha, h1, LoadData2DParams(0, 2, 1, 0, 0, false, 0)); "
+    "SetFlag<HardEvent::MTE1_M>(0); WaitFlag<HardEvent::MTE1_M>(0); MmadParams p(32, 32, 16, 0, false, true); p.unitFlag = 3; Mmad(c, ha, hb, p); "
+    "FixpipeParamsV220 f(32, 32, 32, 32, false); f.unitFlag = 3; Fixpipe<float, float, CFG_ROW_MAJOR>(g, c, f); %s "
+    "DataCopy(h1, gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL"
+)
 CUBE = {
     "outside_buffer": (
         "TBuf<TPosition::A1> last; pipe.InitBuffer(last, 2016); DataCopy(last.Get<half>(), gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL",
@@ -208,6 +215,7 @@ CUBE = {
     "unit_flag_of_a_product": (_UNIT % ("2, 3, 3", "3"), _UNIT % ("2, 2, 3", "3")),
     # unit flags order products and write-backs, not one product and the next
     "read_after_write_of_products": (_UNIT.replace("PipeBarrier<PIPE_M>();", "") % ("2, 2, 3", "3"), _UNIT % ("2, 2, 3", "3")),
+    "write_after_read_behind_unit_flags": (_BEHIND % "", _BEHIND % "SetFlag<HardEvent::FIX_MTE2>(0); WaitFlag<HardEvent::FIX_MTE2>(0);"),
     "misaligned_bias": (_LOADED + _BIAS % "32", _LOADED + _BIAS % "64"),
     "misaligned_words": (_LOADED + _WORDS % ("64", "0"), _LOADED + _WORDS % ("128", "0")),
     "undefined_value_in_words": (_PRODUCT + _WORDS % ("0", "2048") + _BY_WORDS, _PRODUCT + _WORDS % ("0", "0") + _BY_WORDS),

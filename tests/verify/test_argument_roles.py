@@ -10,7 +10,7 @@ from attndsl import ops
 from attndsl.graph.graph import Graph
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.verify.cases.cases import spaces
-from attndsl.verify.space.argument_roles import Stored, roles_of, scale_parameter, stored
+from attndsl.verify.space.argument_roles import Dequantization, dequantizations, roles_of, scale_parameter
 from attndsl.verify.space.space import CaseSpace
 
 SPACES: dict[str, CaseSpace] = {
@@ -93,11 +93,11 @@ def test_slopes_multiply_no_scores() -> None:
 
 
 def test_keys_and_values_are_dequantized_by_their_own_factors() -> None:
-    assert stored(graph("incre_flash_attention")) == {
-        "key": Stored("antiquant_scale", "antiquant_offset", 0),
-        "value": Stored("antiquant_scale", "antiquant_offset", 1),
+    assert dequantizations(graph("incre_flash_attention")) == {
+        "key": Dequantization("antiquant_scale", "antiquant_offset", 0),
+        "value": Dequantization("antiquant_scale", "antiquant_offset", 1),
     }
-    assert stored(graph("relay_attention")) == {}
+    assert dequantizations(graph("relay_attention")) == {}
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def share_loads_across_attentions(
 
 
 def _each_loaded_once(modifiers: tuple[Modifier, ...], where: SourceLine) -> tuple[Modifier, ...]:
-    """A modifier whose buffers one in front of it loads does not load them again."""
+    """A modifier does not reload buffers that an earlier modifier has loaded."""
     held: dict[Buffer, str] = {}
     found: list[Modifier] = []
     for modifier in modifiers:

@@ -31,7 +31,7 @@ def known_numbers(context: Context) -> KnownNumbers:
     return KnownNumbers(context.signature.float_params, context.signature.ranges)
 
 
-def _shows_all(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
+def _unknown(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
     return None
 
 
@@ -58,5 +58,5 @@ class MaskKind:
     form: str
     matches: Callable[[nodes.Replace, KnownNumbers], bool]
     lower: Callable[[Context, nodes.Replace], Modifier]
-    visible: Callable[[nodes.Replace, KnownNumbers], Interval | None] = _shows_all
+    visible: Callable[[nodes.Replace, KnownNumbers], Interval | None] = _unknown
     tile_tests: Callable[[nodes.Replace, KnownNumbers], tuple[TileTest, ...]] = _no_tests

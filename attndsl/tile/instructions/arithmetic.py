@@ -135,7 +135,11 @@ class WithScalar(FromTable, OneSource):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AddScaled(VectorInstruction):
-    """``dst = dst + src * scalar`` of fp32 numbers: Axpy, count form."""
+    """``dst = dst + src * scalar`` of fp32 numbers: Axpy, count form.
+
+    It states no ``paired_reads``: with its two buffers in other banks the predicted time of a prompt with
+    slopes is 0.1 % less and that of a selection is the same.
+    """
 
     api: ClassVar[str] = "Axpy"
     src: Region

@@ -39,7 +39,7 @@ class AttentionFiller:
     def __init__(self, filler: Draws, draft: Call) -> None:
         self.filler, self.draft, self.rng = filler, draft, filler.rng
         self.locations = RowLocations(draft)
-        self.stored = argument_roles.stored(draft.graph)
+        self.stored = argument_roles.dequantizations(draft.graph)
         self.sizes = {**dict.fromkeys("BNKQDE", 1), **draft.extents}
         self.factor = filler.factor()
         # Elements of rows that are values.
@@ -309,7 +309,7 @@ class AttentionFiller:
     def _shape_or(self, name: str) -> tuple[int, ...]:
         return self.filler.shape(name) if name else ()
 
-    def _of_channels(self, name: str, how: argument_roles.Stored, factor: Array) -> Array:
+    def _of_channels(self, name: str, how: argument_roles.Dequantization, factor: Array) -> Array:
         """An offset, shaped to broadcast against the canonical axes of the rows of tensor ``name``."""
         layout = self.filler.layout(how.offset)
         view = layout.view(factor, self.draft.env(), self.draft.extents)

@@ -35,7 +35,7 @@ from attndsl.reference.query_space import boundaries
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
-from attndsl.verify.space.argument_roles import stored as quantized
+from attndsl.verify.space.argument_roles import dequantizations
 
 _FLOAT64 = np.dtype(np.float64)
 _BELOW: dict[type[Node], tuple[str, ...]] = {
@@ -105,7 +105,7 @@ class RowLocations:
                 lists[name] = numbers
             else:
                 arrays[name] = numbers[0]
-        for how in quantized(self.call.graph).values():
+        for how in dequantizations(self.call.graph).values():
             arrays[how.scale] = np.ones(arrays[how.scale].shape)
             if how.offset:
                 arrays[how.offset] = np.zeros(arrays[how.offset].shape)

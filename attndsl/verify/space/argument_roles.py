@@ -51,7 +51,7 @@ class ArgumentRoles:
 
 
 @dataclass(frozen=True)
-class Stored:
+class Dequantization:
     """How a quantized tensor is dequantized: its scale and offset, and their entry along axis C, if any."""
 
     scale: str
@@ -59,7 +59,7 @@ class Stored:
     component: int | None
 
 
-def stored(graph: Graph) -> dict[str, Stored]:
+def dequantizations(graph: Graph) -> dict[str, Dequantization]:
     """The dequantization of each quantized tensor."""
     found = {}
     for node in graph.nodes:
@@ -67,7 +67,9 @@ def stored(graph: Graph) -> dict[str, Stored]:
             taken = [each for each in node.scale.walk() if isinstance(each, Take) and each.axis == "C"]
             index = taken[0].index if taken else None
             component = index if isinstance(index, int) else None
-            found[node.source.name] = Stored(input_name(node.scale), input_name(node.offset), component)
+            found[node.source.name] = Dequantization(
+                input_name(node.scale), input_name(node.offset), component
+            )
     return found
 
 

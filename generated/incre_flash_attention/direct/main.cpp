@@ -1,7 +1,8 @@
 // A call of incre_flash_attention by direct launch, compared with what the reference computes.
 //
-// Usage: incre_flash_attention_custom_sample [CORES]; CORES is the number of cube cores to use, 20
-// if not given.
+// Usage: incre_flash_attention_custom_sample [CORES]; CORES is the number of cube cores to use, all
+// of the device if not given.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,8 @@
 namespace {
 
 using namespace incre_flash_attention_host;
+
+constexpr int32_t kDevice = 0;
 
 // Device memory that is given back at the end.
 class DeviceMemory {
@@ -29,6 +32,7 @@ public:
         void *address = nullptr;
         if (aclrtMalloc(&address, bytes > 0 ? bytes : 1, ACL_MEM_MALLOC_HUGE_FIRST)
             != ACL_SUCCESS) {
+            failed_ = true;
             return nullptr;
         }
         kept_.push_back(address);
@@ -42,11 +46,16 @@ public:
             (bytes == 0
                 || aclrtMemcpy(address, bytes, data, bytes, ACL_MEMCPY_HOST_TO_DEVICE)
                     == ACL_SUCCESS);
+        failed_ = failed_ || !copied;
         return copied ? address : nullptr;
     }
 
+    // Whether any memory was refused, or any copy.
+    bool Failed() const { return failed_; }
+
 private:
     std::vector<void *> kept_;
+    bool failed_ = false;
 };
 
 size_t BytesOf(DataType dtype)
@@ -173,6 +182,8 @@ double Difference(const void *address, DataType dtype, const std::vector<double>
     return largest;
 }
 
+// `cores`: 0 for all that the device has. The sample has the device for itself, one stream in one
+// process.
 int RunSample(int64_t cores)
 {
     DeviceMemory memory;
@@ -200,14 +211,29 @@ int RunSample(int64_t cores)
     call.inner_precise = 1;
     at.attention_out = memory.Take(sample::attention_out.size() * BytesOf(DataType::kFloat16));
 
+    if (memory.Failed()) {
+        std::fprintf(stderr, "the tensors of the call do not fit the device's memory\n");
+        return 1;
+    }
+    DeviceShare share;
+    const Status known = ShareOf(kDevice, true, share);
+    if (!known.Ok()) {
+        std::fprintf(stderr, "%s: %s\n", known.error.c_str(), known.message.c_str());
+        return 1;
+    }
+    share.cores = cores > 0 ? std::min(cores, share.cores) : share.cores;
     aclrtStream stream = nullptr;
-    aclrtCreateStream(&stream);
+    if (aclrtCreateStream(&stream) != ACL_SUCCESS) {
+        std::fprintf(stderr, "no stream can be made\n");
+        return 1;
+    }
     std::vector<std::string> warnings;
     const Status status =
-        Run(call, at, cores, stream, [&](size_t bytes) { return memory.Take(bytes); },
+        Run(call, at, share, stream, [&](size_t bytes) { return memory.Take(bytes); },
         [&](const void *data, size_t bytes) { return memory.Copy(data, bytes); }, warnings);
     if (!status.Ok()) {
         std::fprintf(stderr, "%s: %s\n", status.error.c_str(), status.message.c_str());
+        aclrtDestroyStream(stream);
         return 1;
     }
     const int ended = aclrtSynchronizeStream(stream);
@@ -231,17 +257,17 @@ int RunSample(int64_t cores)
 
 int main(int argc, char **argv)
 {
-    const int64_t cores = argc > 1 ? std::atoll(argv[1]) : 20;
-    if (cores < 1) {
+    const int64_t cores = argc > 1 ? std::atoll(argv[1]) : 0;
+    if (argc > 2 || (argc > 1 && cores < 1)) {
         std::fprintf(stderr, "usage: %s [CORES]\n", argv[0]);
         return 2;
     }
-    if (aclInit(nullptr) != ACL_SUCCESS || aclrtSetDevice(0) != ACL_SUCCESS) {
+    if (aclInit(nullptr) != ACL_SUCCESS || aclrtSetDevice(kDevice) != ACL_SUCCESS) {
         std::fprintf(stderr, "no NPU can be used\n");
         return 1;
     }
     const int result = RunSample(cores);
-    aclrtResetDevice(0);
+    aclrtResetDevice(kDevice);
     aclFinalize();
     return result;
 }

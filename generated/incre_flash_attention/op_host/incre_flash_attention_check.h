@@ -377,7 +377,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                     NearestLegal(512, ""));
             }
             // block_size: must be a multiple of 16
-            if (call.block_table.given && !(FloorMod(call.block_size, 16) == 0)) {
+            if (call.block_table.given && !(FloorModOrZero(call.block_size, 16) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -387,7 +387,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             // block_size: must be a multiple of 32 for int8
             if (call.block_table.given
                 && call.key.dtype == DataType::kInt8
-                && !(FloorMod(call.block_size, 32) == 0)) {
+                && !(FloorModOrZero(call.block_size, 32) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -469,7 +469,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                     NearestLegal(512, ""));
             }
             // block_size: must be a multiple of 16
-            if (call.block_table.given && !(FloorMod(call.block_size, 16) == 0)) {
+            if (call.block_table.given && !(FloorModOrZero(call.block_size, 16) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -479,7 +479,7 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
             // block_size: must be a multiple of 32 for int8
             if (call.block_table.given
                 && call.key.dtype == DataType::kInt8
-                && !(FloorMod(call.block_size, 32) == 0)) {
+                && !(FloorModOrZero(call.block_size, 32) == 0)) {
                 Values values;
                 values.Add("block_size", call.block_size);
                 return Violation("PagingError", kOperator, "block_size",
@@ -644,7 +644,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(1, " of D"));
     }
     // pse_shift: needs a head size that is a multiple of 16
-    if (call.pse_shift.given && !(FloorMod(sizes.D, 16) == 0)) {
+    if (call.pse_shift.given && !(FloorModOrZero(sizes.D, 16) == 0)) {
         Values values;
         values.Add("D", sizes.D);
         return Violation("ShapeError", kOperator, "pse_shift",
@@ -652,7 +652,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestMultiples(sizes.D, 16, 16, " of D"));
     }
     // num_heads: must be a multiple of num_key_value_heads
-    if (!(sizes.kvN != 0 && FloorMod(sizes.N, sizes.kvN) == 0)) {
+    if (!(sizes.kvN != 0 && FloorModOrZero(sizes.N, sizes.kvN) == 0)) {
         Values values;
         values.Add("N", sizes.N);
         values.Add("kvN", sizes.kvN);
@@ -727,7 +727,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(512, ""));
     }
     // block_size: must be a multiple of 16
-    if (call.block_table.given && !(FloorMod(call.block_size, 16) == 0)) {
+    if (call.block_table.given && !(FloorModOrZero(call.block_size, 16) == 0)) {
         Values values;
         values.Add("block_size", call.block_size);
         return Violation("PagingError", kOperator, "block_size",
@@ -737,7 +737,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // block_size: must be a multiple of 32 for int8
     if (call.block_table.given
         && call.key.dtype == DataType::kInt8
-        && !(FloorMod(call.block_size, 32) == 0)) {
+        && !(FloorModOrZero(call.block_size, 32) == 0)) {
         Values values;
         values.Add("block_size", call.block_size);
         return Violation("PagingError", kOperator, "block_size",

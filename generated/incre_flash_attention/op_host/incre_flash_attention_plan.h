@@ -55,8 +55,6 @@ struct QuantOffset2Layout {
 // splits are worth their merge if they save one part in so many of the busiest core's work
 constexpr int64_t kWorthwhilePart = 10;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
@@ -80,6 +78,8 @@ struct Problem {
     int64_t B = 0;  // batch rows
     int64_t S = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
+    // 1 if all blocks start at once, so that they may wait for each other
+    int64_t startTogether = 0;
     float scale_value = 0;  // parameter scale_value
     int64_t keyLayout = 0;  // layout of key; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
     int64_t valueLayout = 0;  // layout of value; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
@@ -91,14 +91,21 @@ struct Problem {
     int64_t max_block_num_per_seq = 0;  // columns of a block table
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     IncreFlashAttentionTiling tiling{};
 };
 
@@ -112,10 +119,10 @@ inline IncreFlashAttentionTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t tileKeys;  // keys of one score tile
-    int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
-    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
+    int64_t ring = 0;  // workspace slots between cube and vector cores
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -148,7 +155,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 2;
     tiling.splits =
-        tiling.tasks > problem.cores ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1)) : splitsForAll;
+        problem.startTogether > 0
+            ? (tiling.tasks > problem.cores
+                ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1))
+                : splitsForAll)
+            : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
@@ -252,7 +263,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.partialMaxOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
-        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
     tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
@@ -309,20 +320,21 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    IncreFlashAttentionTilingKey key;
+    IncreFlashAttentionTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = IncreFlashAttentionTilingKey;
     // All kernels ask for this.
     if (!((problem.queryDtype == values::QueryDtype::kFloat16
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.D > 112 && problem.D <= 128)) {
-        return Choice{};
+        return false;
     }
     // incre_flash_attention_d128: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -334,12 +346,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128
                 : Key::kBfloat16D128;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_attn_mask: float16 or bfloat16
     if (problem.attnMaskGiven != 0 &&
@@ -351,12 +366,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_attn_mask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128AttnMask
                 : Key::kBfloat16D128AttnMask;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_pse_shift: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -368,12 +386,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_pse_shift;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128PseShift
                 : Key::kBfloat16D128PseShift;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_quant_scale2: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -386,12 +407,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128QuantScale2
                 : Key::kBfloat16D128QuantScale2;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_quant_scale2_quant_offset2: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -404,12 +428,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128QuantScale2QuantOffset2
                 : Key::kBfloat16D128QuantScale2QuantOffset2;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_antiquant_scale: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -422,12 +449,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128AntiquantScale
                 : Key::kBfloat16D128AntiquantScale;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_antiquant_scale_antiquant_offset: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -440,12 +470,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128AntiquantScaleAntiquantOffset
                 : Key::kBfloat16D128AntiquantScaleAntiquantOffset;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_block_table: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -455,12 +488,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_block_table;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128BlockTable
                 : Key::kBfloat16D128BlockTable;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_kv_padding_size: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -472,12 +508,15 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_kv_padding_size;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128KvPaddingSize
                 : Key::kBfloat16D128KvPaddingSize;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // incre_flash_attention_d128_key_list_value_list: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
@@ -487,34 +526,39 @@ inline Choice SelectKernel(const Problem &problem)
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
         namespace schedule = incre_flash_attention_d128_key_list_value_list;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128KeyListValueList
                 : Key::kBfloat16D128KeyListValueList;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     IncreFlashAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
-        plan.key = 0;
-        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

@@ -160,7 +160,10 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, slot, rowFractals, itemSlot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].slot = slot;
+                cubeSteps_[slot].rowFractals = rowFractals;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (tile < work.tiles) {
                     ScoreTile(work, rowFractals, tile, slot);
                 }
@@ -203,14 +206,18 @@ private:
             const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
             items_[itemPlace] = DecodeItem(turn);
             const Item &work = items_[itemPlace];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].slot = slot;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -286,7 +293,6 @@ private:
         return found;
     }
 
-    // Cube stages
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -419,8 +425,7 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -483,7 +488,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
@@ -519,7 +524,7 @@ private:
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
@@ -595,7 +600,7 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
+                CopyLanes(rowsOut, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
                     work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
@@ -619,7 +624,9 @@ private:
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+        for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
+             unit < units;
+             unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
@@ -651,7 +658,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Exp(mergedRescale_, mergedRescale_, statisticLanes);
                     Exp(partMax, partMax, statisticLanes);
-                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                    CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                     Mul(partSum, partSum, partMax, statisticLanes);

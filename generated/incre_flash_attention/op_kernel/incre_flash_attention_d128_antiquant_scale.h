@@ -194,7 +194,10 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, itemSlot, rowFractals, slot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].itemSlot = itemSlot;
+                cubeSteps_[slot].rowFractals = rowFractals;
+                cubeSteps_[slot].slot = slot;
                 if (stepsBegun_ > kWidenLead) {
                     const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kWidenLead - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
@@ -248,14 +251,20 @@ private:
             const Item &work = items_[itemPlace];
             const int64_t kvHead = work.task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t firstHead = kvHead * tiling_.group + work.headTile * tiling_.headsPerTask;
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, firstHead, rowBegin, slot, itemSlot, kvHead};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].firstHead = firstHead;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].slot = slot;
+                vectorSteps_[slot].itemSlot = itemSlot;
+                vectorSteps_[slot].kvHead = kvHead;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -347,7 +356,6 @@ private:
         return found;
     }
 
-    // Cube stages
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
         int64_t slot, int64_t itemSlot)
@@ -482,8 +490,7 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -585,8 +592,8 @@ private:
         const int64_t keyTile =
             work.batch * tiling_.keyStrideB + kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideT;
-        const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
-        const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
+        const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, kVectorCores), keys);
+        const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, kVectorCores), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlot);
@@ -675,7 +682,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
@@ -716,8 +723,8 @@ private:
         const int64_t valueTile =
             work.batch * tiling_.valueStrideB + kvHead * tiling_.valueStrideK
                 + firstKey * tiling_.valueStrideT;
-        const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, 2), keys);
-        const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, 2), keys);
+        const int64_t keyBeginHere = MinOf(subBlock_ * CeilDiv(keys, kVectorCores), keys);
+        const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, kVectorCores), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
             auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlot);
@@ -747,7 +754,7 @@ private:
         CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
@@ -844,7 +851,7 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
                 SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
+                CopyLanes(rowsOut_, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
@@ -867,7 +874,9 @@ private:
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+        for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
+             unit < units;
+             unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
@@ -895,7 +904,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax_, partMax_, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum_, partSum_, partMax_, statisticLanes);

@@ -7,6 +7,7 @@
 // block_table=None, int num_heads=1, str input_layout='BSH', float scale_value=1.0, int
 // num_key_value_heads=0, int block_size=0, int inner_precise=1, Tensor? kv_padding_size=None) ->
 // Tensor
+#include <atomic>
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -240,6 +241,11 @@ Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
     return call;
 }
 
+// Whether the caller has promised that no other stream holds cores while a call runs.
+std::atomic<bool> alone_on_device{false};
+
+void SetAlone(bool alone) { alone_on_device = alone; }
+
 void Require(const Status &status)
 {
     TORCH_CHECK(status.Ok(), status.message);
@@ -280,9 +286,10 @@ at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList 
             options.dtype(ToTorch((call.quant_scale2.given ? DataType::kInt8 : call.query.dtype))));
     at.attention_out = attention_out.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
-    constexpr int64_t kCores = 20;  // every Atlas A2 and A3 has as many cube cores
+    DeviceShare share;
+    Require(ShareOf(device.index(), alone_on_device, share));
     warnings.clear();
-    Require(Run(call, at, kCores, stream, [&](size_t bytes) { return reader.Take(bytes); },
+    Require(Run(call, at, share, stream, [&](size_t bytes) { return reader.Take(bytes); },
         [&](const void *data, size_t bytes) { return reader.Upload(data, bytes); }, warnings));
     return attention_out;
 }
@@ -333,6 +340,7 @@ TORCH_LIBRARY_FRAGMENT(attndsl, library)
         "antiquant_offset=None, Tensor\? block_table=None, int num_heads=1, str "
         "input_layout='BSH', float scale_value=1.0, int num_key_value_heads=0, int block_size=0, "
         "int inner_precise=1, Tensor\? kv_padding_size=None) -> Tensor");
+    library.def("incre_flash_attention_alone_on_device(bool alone) -> ()", TORCH_FN(SetAlone));
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

@@ -233,7 +233,7 @@ inline Status CheckRanges(const Call &call)
 inline Status CheckParameters(const Call &call)
 {
     // compress_block_size: must be a multiple of 16
-    if (!(FloorMod(call.compress_block_size, 16) == 0)) {
+    if (!(FloorModOrZero(call.compress_block_size, 16) == 0)) {
         Values values;
         values.Add("compress_block_size", call.compress_block_size);
         return Violation("DivisibilityError", kOperator, "compress_block_size",
@@ -241,7 +241,7 @@ inline Status CheckParameters(const Call &call)
             NearestMultiples(call.compress_block_size, 16, 16, ""));
     }
     // compress_stride: must be a multiple of 16
-    if (!(FloorMod(call.compress_stride, 16) == 0)) {
+    if (!(FloorModOrZero(call.compress_stride, 16) == 0)) {
         Values values;
         values.Add("compress_stride", call.compress_stride);
         return Violation("DivisibilityError", kOperator, "compress_stride",
@@ -249,7 +249,7 @@ inline Status CheckParameters(const Call &call)
             NearestMultiples(call.compress_stride, 16, 16, ""));
     }
     // select_block_size: must be a multiple of 16
-    if (!(FloorMod(call.select_block_size, 16) == 0)) {
+    if (!(FloorModOrZero(call.select_block_size, 16) == 0)) {
         Values values;
         values.Add("select_block_size", call.select_block_size);
         return Violation("DivisibilityError", kOperator, "select_block_size",
@@ -258,7 +258,7 @@ inline Status CheckParameters(const Call &call)
     }
     // select_block_size: must be a multiple of compress_stride
     if (!(call.compress_stride != 0
-        && FloorMod(call.select_block_size, call.compress_stride) == 0)) {
+        && FloorModOrZero(call.select_block_size, call.compress_stride) == 0)) {
         Values values;
         values.Add("select_block_size", call.select_block_size);
         values.Add("compress_stride", call.compress_stride);
@@ -496,12 +496,12 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
     if (call.actual_sel_seq_kvlen.Readable() && call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
             if (!(call.compress_stride != 0
-                && FloorDiv(call.select_block_size, call.compress_stride) != 0
+                && FloorDivOrZero(call.select_block_size, call.compress_stride) != 0
                 && call.actual_sel_seq_kvlen.GetValue(b)
                     >= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1))
-                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                        + CeilDivOrZero(call.actual_cmp_seq_kvlen.GetValue(b)
                             - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
-                            FloorDiv(call.select_block_size, call.compress_stride)))) {
+                            FloorDivOrZero(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -516,9 +516,9 @@ inline Status SolveSizes(const Call &call, Sizes &sizes)
                 return Violation("LengthRangeError", kOperator, "actual_sel_seq_kvlen",
                     "must have blocks for all keys of a batch row", values,
                     NearestLegal((b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1))
-                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                        + CeilDivOrZero(call.actual_cmp_seq_kvlen.GetValue(b)
                             - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
-                            FloorDiv(call.select_block_size, call.compress_stride)),
+                            FloorDivOrZero(call.select_block_size, call.compress_stride)),
                         ""));
             }
         }
@@ -571,7 +571,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
             NearestLegal(1, " of N2"));
     }
     // query: must have a multiple of the number of heads of key
-    if (!(sizes.N2 != 0 && FloorMod(sizes.N1, sizes.N2) == 0)) {
+    if (!(sizes.N2 != 0 && FloorModOrZero(sizes.N1, sizes.N2) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -605,7 +605,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
             NearestLegal(sizes.D1, " of D2"));
     }
     // query: must have a head size that is a multiple of 16
-    if (!call.relaxed && !(FloorMod(sizes.D1, 16) == 0)) {
+    if (!call.relaxed && !(FloorModOrZero(sizes.D1, 16) == 0)) {
         Values values;
         values.Add("D1", sizes.D1);
         return Violation("HeadSizeError", kOperator, "query",
@@ -613,7 +613,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
             NearestMultiples(sizes.D1, 16, 16, " of D1"));
     }
     // value: must have a head size that is a multiple of 16
-    if (!call.relaxed && !(FloorMod(sizes.D2, 16) == 0)) {
+    if (!call.relaxed && !(FloorModOrZero(sizes.D2, 16) == 0)) {
         Values values;
         values.Add("D2", sizes.D2);
         return Violation("HeadSizeError", kOperator, "value",
@@ -644,12 +644,12 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
     if (call.actual_sel_seq_kvlen.Readable() && call.actual_cmp_seq_kvlen.Readable()) {
         for (int64_t b = 0; b < sizes.B; ++b) {
             if (!(call.compress_stride != 0
-                && FloorDiv(call.select_block_size, call.compress_stride) != 0
+                && FloorDivOrZero(call.select_block_size, call.compress_stride) != 0
                 && call.actual_sel_seq_kvlen.GetValue(b)
                     <= (b == 0 ? int64_t(0) : call.actual_sel_seq_kvlen.GetValue(b - 1))
-                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                        + CeilDivOrZero(call.actual_cmp_seq_kvlen.GetValue(b)
                             - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
-                            FloorDiv(call.select_block_size, call.compress_stride)))) {
+                            FloorDivOrZero(call.select_block_size, call.compress_stride)))) {
                 Values values;
                 values.AddElement("actual_sel_seq_kvlen", call.actual_sel_seq_kvlen, b);
                 if (!(b == 0)) {
@@ -665,9 +665,9 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes,
                     "blocks beyond the keys of a row have the score 0", values, NearestLegal((b == 0
                         ? int64_t(0)
                         : call.actual_sel_seq_kvlen.GetValue(b - 1))
-                        + CeilDiv(call.actual_cmp_seq_kvlen.GetValue(b)
+                        + CeilDivOrZero(call.actual_cmp_seq_kvlen.GetValue(b)
                             - (b == 0 ? int64_t(0) : call.actual_cmp_seq_kvlen.GetValue(b - 1)),
-                            FloorDiv(call.select_block_size, call.compress_stride)),
+                            FloorDivOrZero(call.select_block_size, call.compress_stride)),
                         "")).message);
             }
         }
@@ -696,7 +696,7 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
             NearestLegal(14000, ""));
     }
     // N1, N2: at most 127 query heads a key/value head
-    if (!(sizes.N2 != 0 && FloorDiv(sizes.N1, sizes.N2) < 128)) {
+    if (!(sizes.N2 != 0 && FloorDivOrZero(sizes.N1, sizes.N2) < 128)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);
@@ -706,8 +706,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
     }
     // N1, N2: query heads a key/value head divide 128
     if (!(sizes.N2 != 0
-        && FloorDiv(sizes.N1, sizes.N2) != 0
-        && FloorMod(128, FloorDiv(sizes.N1, sizes.N2)) == 0)) {
+        && FloorDivOrZero(sizes.N1, sizes.N2) != 0
+        && FloorModOrZero(128, FloorDivOrZero(sizes.N1, sizes.N2)) == 0)) {
         Values values;
         values.Add("N1", sizes.N1);
         values.Add("N2", sizes.N2);

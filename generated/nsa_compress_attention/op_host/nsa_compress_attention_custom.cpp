@@ -55,7 +55,7 @@ Call ReadCall(const Context *context)
 }
 
 // Dtypes of the results.
-[[maybe_unused]] ge::DataType ResultDtype(size_t index, const Call &call)
+[[maybe_unused]] ge::DataType ResultDtype(size_t index, [[maybe_unused]] const Call &call)
 {
     DataType dtype = DataType::kNone;
     if (index == 0) {
@@ -70,7 +70,6 @@ Call ReadCall(const Context *context)
     if (index == 3) {
         dtype = DataType::kFloat32;
     }
-    static_cast<void>(call);
     return ToGe(dtype);
 }
 
@@ -86,10 +85,22 @@ static graphStatus InferShape(gert::InferShapeContext *context)
     if (!status.Ok()) {
         return Refuse(context, status);
     }
-    SetShape(context->GetOutputShape(0), shapes[0]);
-    SetShape(context->GetOutputShape(1), shapes[1]);
-    SetShape(context->GetOutputShape(2), shapes[2]);
-    SetShape(context->GetOutputShape(3), shapes[3]);
+    if (SetShape(context->GetOutputShape(0), shapes[0]) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 0");
+        return GRAPH_FAILED;
+    }
+    if (SetShape(context->GetOutputShape(1), shapes[1]) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 1");
+        return GRAPH_FAILED;
+    }
+    if (SetShape(context->GetOutputShape(2), shapes[2]) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 2");
+        return GRAPH_FAILED;
+    }
+    if (SetShape(context->GetOutputShape(3), shapes[3]) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 3");
+        return GRAPH_FAILED;
+    }
     return GRAPH_SUCCESS;
 }
 
@@ -118,21 +129,33 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     std::vector<std::string> warnings;
     auto *device = context->GetPlatformInfo();
     if (device == nullptr) {
-        Log(context, "ERROR", "the context has no platform information");
+        Log(context, LogLevel::kError, "the context has no platform information");
         return ge::GRAPH_FAILED;
     }
     auto platform = platform_ascendc::PlatformAscendC(device);
+    DeviceShare share;
+    share.cores = platform.GetCoreNumAic();
+    uint64_t l2Bytes = 0;
+    platform.GetCoreMemSize(platform_ascendc::CoreMemType::L2, l2Bytes);
+    share.l2Bytes = static_cast<int64_t>(l2Bytes);
+    share.blocksStartTogether = true;  // plans that need it ask for batch mode
     Plan plan;
-    const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
+    const attndsl::Status status = PlanCall(call, sizes, share, plan, warnings);
     for (const std::string &warning : warnings) {
-        Log(context, "WARNING", warning);
+        Log(context, LogLevel::kWarning, warning);
     }
     if (!status.Ok()) {
         return Refuse(context, status);
     }
     auto *tiling = context->GetTilingData<NsaCompressAttentionTiling>();
     size_t *workspace = context->GetWorkspaceSizes(1);
-    if (tiling == nullptr || workspace == nullptr) {
+    if (tiling == nullptr) {
+        Log(context, LogLevel::kError,
+            "the tiling buffer is smaller than " + std::to_string(sizeof(*tiling)) + " bytes");
+        return ge::GRAPH_FAILED;
+    }
+    if (workspace == nullptr) {
+        Log(context, LogLevel::kError, "the context has no slot for the size of the workspace");
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;

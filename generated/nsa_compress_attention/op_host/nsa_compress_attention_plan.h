@@ -58,14 +58,21 @@ struct Problem {
     int64_t cmpS2 = 0;  // key positions of a batch row
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     NsaCompressAttentionTiling tiling{};
 };
 
@@ -79,13 +86,13 @@ inline NsaCompressAttentionTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t rowsPerVector;  // query rows of one vector core, at most
-    int64_t tileKeys;  // keys of one score tile
-    int64_t blockScoreLanes;  // blocks, of several positions, sorted at once
-    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring;  // workspace slots between cube and vector cores
-    int64_t paddedValueSize;  // head size of values and results, padded to 16
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t rowsPerVector = 0;  // query rows of one vector core, at most
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t blockScoreLanes = 0;  // blocks, of several positions, sorted at once
+    int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -100,11 +107,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
     tiling.queriesPerTask =
-        2
+        attndsl::kVectorCores
             * MinOf(MaxOf(1,
                 MinOf(MinOf(kernel.rowsPerVector, 8),
                     kernel.rowsPerVector / MaxOf(tiling.headsPerTask, 1))),
-                MaxOf(1, CeilDiv(problem.T1 * problem.N2, 2 * problem.cores)));
+                MaxOf(1, CeilDiv(problem.T1 * problem.N2, attndsl::kVectorCores * problem.cores)));
     tiling.queryTiles = CeilDiv(problem.S1, tiling.queriesPerTask);
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.B * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
@@ -214,13 +221,14 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    NsaCompressAttentionTilingKey key;
+    NsaCompressAttentionTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = NsaCompressAttentionTilingKey;
     // All kernels ask for this.
@@ -228,68 +236,82 @@ inline Choice SelectKernel(const Problem &problem)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.D1 > 112 && problem.D1 <= 128 &&
         problem.D2 > 112 && problem.D2 <= 128)) {
-        return Choice{};
+        return false;
     }
     // nsa_compress_attention_d128_e128: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
         namespace schedule = nsa_compress_attention_d128_e128;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockScoreLanes, schedule::kPrefetch, schedule::kRing,
-                schedule::kPaddedValueSize}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerVector = schedule::kRowsPerVector;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.blockScoreLanes = schedule::kBlockScoreLanes;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        return true;
     }
     // nsa_compress_attention_d128_e128_topk_mask: float16 or bfloat16
     if (problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
         namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128TopkMask
                 : Key::kBfloat16D128E128TopkMask;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockScoreLanes, schedule::kPrefetch, schedule::kRing,
-                schedule::kPaddedValueSize}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerVector = schedule::kRowsPerVector;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.blockScoreLanes = schedule::kBlockScoreLanes;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        return true;
     }
     // nsa_compress_attention_d128_e128_atten_mask: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
         namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128AttenMask
                 : Key::kBfloat16D128E128AttenMask;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys,
-                schedule::kBlockScoreLanes, schedule::kPrefetch, schedule::kRing,
-                schedule::kPaddedValueSize}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerVector = schedule::kRowsPerVector;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.blockScoreLanes = schedule::kBlockScoreLanes;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     NsaCompressAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
-        plan.key = 0;
-        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

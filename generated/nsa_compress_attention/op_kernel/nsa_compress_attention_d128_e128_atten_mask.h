@@ -200,7 +200,11 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].keyStart = keyStart;
+                cubeSteps_[slot].slot = slot;
+                cubeSteps_[slot].rowFractals = rowFractals;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
@@ -257,7 +261,7 @@ private:
             const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
             items_[itemPlace] = DecodeItem(turn);
             const Item &work = items_[itemPlace];
-            const int64_t rowsPerCore = CeilDiv(work.queries, 2) * work.heads;
+            const int64_t rowsPerCore = CeilDiv(work.queries, kVectorCores) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             const int64_t corePositions = rows / work.heads;
@@ -269,7 +273,11 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, rowBegin, itemSlot, slot};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].itemSlot = itemSlot;
+                vectorSteps_[slot].slot = slot;
                 if (tile == 0) {
                     StartSelection(corePositions);
                     StartRows(itemSlot, rows);
@@ -382,7 +390,6 @@ private:
         return found;
     }
 
-    // Cube stages
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitKeyEnds()
     {
@@ -530,7 +537,6 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
     // The block of each lane, for sorting the blocks of several positions at once.
     __aicore__ inline void PrepareSelection()
     {
@@ -590,10 +596,11 @@ private:
     {
         Duplicate(attenMaskHalf_, half(0), kTileKeys);
         Duplicate(rowBlocks_, 0.0f, kRowsPerStep * (2 * kBlockLanes));
-        for (int64_t firstPosition = (blockIndex_ * 2 + subBlock_)
+        for (int64_t firstPosition = (blockIndex_ * kVectorCores + subBlock_)
             * MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8));
              firstPosition < tiling_.S1;
-             firstPosition += blockCount_ * (MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)) * 2)) {
+             firstPosition += blockCount_
+                 * (MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)) * kVectorCores)) {
             const int64_t chunk =
                 MinOf(MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)), tiling_.S1 - firstPosition);
             PipeBarrier<PIPE_V>();
@@ -696,7 +703,7 @@ private:
         }
     }
 
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -986,7 +993,7 @@ private:
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                     chunk);
-                Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
                 // rowSum = rowSum * rescale + row sum of the tile
                 if (kFoldedLanes * kBlockLanes > keys) {
                     Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
@@ -1257,7 +1264,7 @@ private:
         }
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t tiles, int64_t rows)
     {
         if (rows > 0 && tiles != 1) {

@@ -73,6 +73,7 @@ class Npu:
         if not wrapper.available():
             raise RuntimeError("the extension is not built: see README.md")
         torch.npu.set_device(0)
+        wrapper.alone_on_device()  # one stream, in one process
         self.torch, self.call = torch, wrapper.nsa_compress_attention
         self.name = torch.npu.get_device_name(0)
         self.versions = {"torch": torch.__version__, "torch_npu": torch_npu.__version__}

@@ -5,6 +5,7 @@
 // select_block_count, *, Tensor? topk_mask=None, Tensor? atten_mask=None, SymInt[] actual_seq_qlen,
 // SymInt[] actual_cmp_seq_kvlen, SymInt[] actual_sel_seq_kvlen, str index_reading='op', bool
 // relaxed=False) -> (Tensor, Tensor, Tensor, Tensor)
+#include <atomic>
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -195,6 +196,11 @@ Call ReadCall(const at::Tensor &query, const at::Tensor &key, const at::Tensor &
     return call;
 }
 
+// Whether the caller has promised that no other stream holds cores while a call runs.
+std::atomic<bool> alone_on_device{false};
+
+void SetAlone(bool alone) { alone_on_device = alone; }
+
 void Require(const Status &status)
 {
     TORCH_CHECK(status.Ok(), status.message);
@@ -245,9 +251,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> RunOnNpu(const at::Te
         at::empty(ResultShape(3, call, sizes), options.dtype(ToTorch(DataType::kFloat32)));
     at.softmax_sum_out = softmax_sum_out.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
-    constexpr int64_t kCores = 20;  // every Atlas A2 and A3 has as many cube cores
+    DeviceShare share;
+    Require(ShareOf(device.index(), alone_on_device, share));
     warnings.clear();
-    Require(Run(call, at, kCores, stream, [&](size_t bytes) { return reader.Take(bytes); },
+    Require(Run(call, at, share, stream, [&](size_t bytes) { return reader.Take(bytes); },
         [&](const void *data, size_t bytes) { return reader.Upload(data, bytes); }, warnings));
     return std::make_tuple(attention_out, topk_indices_out, softmax_max_out, softmax_sum_out);
 }
@@ -303,6 +310,7 @@ TORCH_LIBRARY_FRAGMENT(attndsl, library)
         "select_block_count, *, Tensor\? topk_mask=None, Tensor\? atten_mask=None, SymInt[] "
         "actual_seq_qlen, SymInt[] actual_cmp_seq_kvlen, SymInt[] actual_sel_seq_kvlen, str "
         "index_reading='op', bool relaxed=False) -> (Tensor, Tensor, Tensor, Tensor)");
+    library.def("nsa_compress_attention_alone_on_device(bool alone) -> ()", TORCH_FN(SetAlone));
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

@@ -245,7 +245,7 @@ inline Status CheckParameters(const Call &call)
     }
     // headNum: must be a multiple of kvHeadNum
     if (call.kvHeadNum > 0
-        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
+        && !(call.kvHeadNum != 0 && FloorModOrZero(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);

@@ -34,10 +34,18 @@ inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
     return -1;
 }
 
-// The inputs of a call's plan; `cores` is the number of cube cores.
-inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
+// What a launch has of the device.
+struct DeviceShare {
+    int64_t cores = 0;  // cube cores that its blocks can run on
+    int64_t l2Bytes = 0;  // size of L2
+    // all at once or none: only then may they wait for each other
+    bool blocksStartTogether = false;
+};
+
+// The inputs of a call's plan.
+inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
+    const DeviceShare &device)
 {
-    static_cast<void>(call);
     Problem problem;
     problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
     problem.D = sizes.D;
@@ -45,7 +53,8 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
     problem.headNum = call.headNum;
     problem.B = sizes.B;
     problem.S1 = sizes.S1;
-    problem.cores = cores;
+    problem.cores = device.cores;
+    problem.startTogether = device.blocksStartTogether ? 1 : 0;
     problem.BS = sizes.BS;
     problem.S2 = sizes.S2;
     problem.qkScale = static_cast<float>(call.qkScale);
@@ -53,7 +62,7 @@ inline Problem Describe(const Call &call, const Sizes &sizes, int64_t cores)
 }
 
 // Checks a call and plans its launch.
-inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
+inline Status PlanCall(Call &call, Sizes &sizes, const DeviceShare &device, Plan &plan,
     std::vector<std::string> &warnings)
 {
     Status status = Check(call, sizes, warnings);
@@ -63,22 +72,28 @@ inline Status PlanCall(Call &call, Sizes &sizes, int64_t cores, Plan &plan,
     if (!status.Ok()) {
         return status;
     }
-    if (cores <= 0) {
+    if (device.cores <= 0) {
         return Fail("TargetLimitError",
-            std::string(kOperator) + ": the device has " + std::to_string(cores) +
+            std::string(kOperator) + ": the device has " + std::to_string(device.cores) +
             " cube cores; a launch needs at least 1");
     }
-    plan = PlanLaunch(Describe(call, sizes, cores), IsEmpty(call, sizes));
-    if (plan.rowsBeyondLimit > 0) {
+    plan = PlanLaunch(Describe(call, sizes, device), IsEmpty(call, sizes));
+    if (plan.status == PlanStatus::kTooManyRows) {
         return Fail("TargetLimitError", std::string(kOperator) + ": a task would have " +
-            std::to_string(plan.rowsBeyondLimit)
+            std::to_string(plan.taskRows)
                 + " query rows, more than kMaxRows of the kernel's schedule header; "
             "use the header as it was generated");
     }
-    if (plan.key == 0) {
+    if (plan.status == PlanStatus::kNoKernel) {
         return Fail("NotGenerated",
             std::string(kOperator) + ": no kernel of this project takes the call; generate one: "
             "attndsl generate, with --dtype, --set D= and --feature as needed");
+    }
+    if (plan.scheduleMode == kBatchMode && plan.tiling.blocks > 1 && !device.blocksStartTogether) {
+        return Fail("NeedsBatchMode",
+            std::string(kOperator) + ": the blocks of this call's kernel wait for each other, "
+            "and nothing makes them start together: launch it from the operator package, "
+            "or where no other stream holds cores, and say so");
     }
     return status;
 }

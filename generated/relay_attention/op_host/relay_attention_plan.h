@@ -22,8 +22,6 @@ struct QueryDtype {
 // splits are worth their merge if they save one part in so many of the busiest core's work
 constexpr int64_t kWorthwhilePart = 10;
 constexpr int64_t kTilesOfEvenSplit = 2;  // score tiles of such a split, at least
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
@@ -37,19 +35,28 @@ struct Problem {
     int64_t B = 0;  // batch rows
     int64_t S1 = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
+    // 1 if all blocks start at once, so that they may wait for each other
+    int64_t startTogether = 0;
     int64_t BS = 0;  // groups of batch rows that share keys
     int64_t S2 = 0;  // stored key rows, of a group or of all batch rows
     float qkScale = 0;  // parameter qkScale
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     RelayAttentionTiling tiling{};
 };
 
@@ -63,11 +70,11 @@ inline RelayAttentionTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t tileKeys;  // keys of one score tile
-    int64_t ring;  // workspace slots between cube and vector cores
-    int64_t rowsPerBand;  // query rows of a band of a task's rows
-    int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
+    int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -126,11 +133,13 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         halvesOfCoreKey * kWorthwhilePart <= tasksOfCoreKey * 2 * (kWorthwhilePart - 1)
             && keyTilesKey >= kTilesOfEvenSplit * 2;
     tiling.splitsKey =
-        tiling.tasksKey > problem.cores
-            ? (thirdsAreEvenKey ? 3 : (halvesAreEvenKey ? 2 : 1))
-            : (twoAreWorthKey
-                ? twoSplitsKey
-                : (threeAreWorthKey ? threeSplitsKey : splitsForAllKey));
+        problem.startTogether > 0
+            ? (tiling.tasksKey > problem.cores
+                ? (thirdsAreEvenKey ? 3 : (halvesAreEvenKey ? 2 : 1))
+                : (twoAreWorthKey
+                    ? twoSplitsKey
+                    : (threeAreWorthKey ? threeSplitsKey : splitsForAllKey)))
+            : 1;
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
@@ -194,11 +203,13 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         halvesOfCoreKeyShare * kWorthwhilePart <= tasksOfCoreKeyShare * 2 * (kWorthwhilePart - 1)
             && keyTilesKeyShare >= kTilesOfEvenSplit * 2;
     tiling.splitsKeyShare =
-        tiling.tasksKeyShare > problem.cores
-            ? (thirdsAreEvenKeyShare ? 3 : (halvesAreEvenKeyShare ? 2 : 1))
-            : (twoAreWorthKeyShare
-                ? twoSplitsKeyShare
-                : (threeAreWorthKeyShare ? threeSplitsKeyShare : splitsForAllKeyShare));
+        problem.startTogether > 0
+            ? (tiling.tasksKeyShare > problem.cores
+                ? (thirdsAreEvenKeyShare ? 3 : (halvesAreEvenKeyShare ? 2 : 1))
+                : (twoAreWorthKeyShare
+                    ? twoSplitsKeyShare
+                    : (threeAreWorthKeyShare ? threeSplitsKeyShare : splitsForAllKeyShare)))
+            : 1;
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
@@ -242,7 +253,7 @@ inline void PlaceWorkspace(const Kernel &kernel, RelayAttentionTiling &tiling)
     tiling.partialMaxKeyOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxKeyBytes =
-        RoundUp(partialRowsKey * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRowsKey * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumKeyOffset = tiling.partialMaxKeyOffset + partialMaxKeyBytes;
     tiling.partialOutKeyOffset = tiling.partialSumKeyOffset + partialMaxKeyBytes;
     // bytes of the weighted sums of key splits
@@ -264,7 +275,7 @@ inline void PlaceWorkspace(const Kernel &kernel, RelayAttentionTiling &tiling)
         tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
     // bytes of the row maxima of key splits
     const int64_t partialMaxKeyShareBytes =
-        RoundUp(partialRowsKeyShare * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRowsKeyShare * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumKeyShareOffset = tiling.partialMaxKeyShareOffset + partialMaxKeyShareBytes;
     tiling.partialOutKeyShareOffset = tiling.partialSumKeyShareOffset + partialMaxKeyShareBytes;
     // bytes of the weighted sums of key splits
@@ -306,13 +317,14 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    RelayAttentionTilingKey key;
+    RelayAttentionTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = RelayAttentionTilingKey;
     // relay_attention_d128: float16 or bfloat16
@@ -320,30 +332,35 @@ inline Choice SelectKernel(const Problem &problem)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.D > 112 && problem.D <= 128) {
         namespace schedule = relay_attention_d128;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128
                 : Key::kBfloat16D128;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kRowsPerBand,
-                schedule::kPaddedHeadSize}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     RelayAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

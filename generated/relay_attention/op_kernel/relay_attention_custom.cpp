@@ -12,6 +12,9 @@
  * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
+// CANN's build wraps a kernel of both kinds of core in text that calls matmul::clearWorkspace,
+// which this header declares.
+#include "lib/matmul_intf.h"
 #include "relay_attention_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "relay_attention_d128.h"

@@ -214,7 +214,14 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
-                cubeStepsKey_[slot] = {tile, tiles, firstTile, keyEnd, batch, kvHead, heads, slot};
+                cubeStepsKey_[slot].tile = tile;
+                cubeStepsKey_[slot].tiles = tiles;
+                cubeStepsKey_[slot].firstTile = firstTile;
+                cubeStepsKey_[slot].keyEnd = keyEnd;
+                cubeStepsKey_[slot].valueEntry = batch;
+                cubeStepsKey_[slot].kvHead = kvHead;
+                cubeStepsKey_[slot].taskRows = heads;
+                cubeStepsKey_[slot].slot = slot;
                 if (tile < tiles) {
                     ScoreTile(keyOperands, kvHead, heads, rowFractals, keyEnd, firstTile, batch,
                         tile, slot);
@@ -282,8 +289,14 @@ private:
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
                 itemsBegunKeyShare_ += tile == 0;
                 const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
-                cubeStepsKeyShare_[slot] = {tile, tiles, firstTile, keyEnd, valueEntry, kvHead,
-                    taskRows, slot};
+                cubeStepsKeyShare_[slot].tile = tile;
+                cubeStepsKeyShare_[slot].tiles = tiles;
+                cubeStepsKeyShare_[slot].firstTile = firstTile;
+                cubeStepsKeyShare_[slot].keyEnd = keyEnd;
+                cubeStepsKeyShare_[slot].valueEntry = valueEntry;
+                cubeStepsKeyShare_[slot].kvHead = kvHead;
+                cubeStepsKeyShare_[slot].taskRows = taskRows;
+                cubeStepsKeyShare_[slot].slot = slot;
                 if (tile < tiles) {
                     ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         keyEntry, tile, slot);
@@ -348,15 +361,23 @@ private:
             const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
-            const int64_t rowsPerCore = CeilDiv(heads, 2);
+            const int64_t rowsPerCore = CeilDiv(heads, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, heads);
             const int64_t rows = MinOf(rowsPerCore, heads - rowBegin);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
                 itemsBegunKey_ += tile == 0;
                 const int64_t itemSlot = itemsBegunKey_ % kRing;
-                vectorStepsKey_[slot] = {tile, rows, tiles, slot, rowBegin, steps, firstHead,
-                    itemSlot, split, batch};
+                vectorStepsKey_[slot].tile = tile;
+                vectorStepsKey_[slot].rows = rows;
+                vectorStepsKey_[slot].tiles = tiles;
+                vectorStepsKey_[slot].slot = slot;
+                vectorStepsKey_[slot].rowBegin = rowBegin;
+                vectorStepsKey_[slot].steps = steps;
+                vectorStepsKey_[slot].firstHead = firstHead;
+                vectorStepsKey_[slot].itemSlot = itemSlot;
+                vectorStepsKey_[slot].split = split;
+                vectorStepsKey_[slot].batch = batch;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -421,15 +442,24 @@ private:
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps =
                 turn >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-            const int64_t rowsPerCore = CeilDiv(taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
             const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
                 itemsBegunKeyShare_ += tile == 0;
                 const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
-                vectorStepsKeyShare_[slot] = {tile, rows, tiles, slot, rowBegin, steps, itemSlot,
-                    heads, firstHead, memberPlace, split};
+                vectorStepsKeyShare_[slot].tile = tile;
+                vectorStepsKeyShare_[slot].rows = rows;
+                vectorStepsKeyShare_[slot].tiles = tiles;
+                vectorStepsKeyShare_[slot].slot = slot;
+                vectorStepsKeyShare_[slot].rowBegin = rowBegin;
+                vectorStepsKeyShare_[slot].steps = steps;
+                vectorStepsKeyShare_[slot].itemSlot = itemSlot;
+                vectorStepsKeyShare_[slot].heads = heads;
+                vectorStepsKeyShare_[slot].firstHead = firstHead;
+                vectorStepsKeyShare_[slot].memberPlace = memberPlace;
+                vectorStepsKeyShare_[slot].split = split;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -473,40 +503,62 @@ private:
         const GlobalTensor<float> &outRingGm;  // ring of weighted sums, cube to vector
         ListTensorDesc &keyList;
         ListTensorDesc &valueList;
-        int64_t keyStrideK;  // elements between neighbours of key along K
-        int64_t keyStrideT;  // elements between neighbours of key along T
-        int64_t rowsPerTask;  // query rows of a task, at most
-        int64_t valueStrideK;  // elements between neighbours of value along K
-        int64_t valueStrideT;  // elements between neighbours of value along T
-        uint16_t scoreRingReady;
-        uint16_t probRingReady;
-        uint16_t outRingReady;
+        int64_t keyStrideK = 0;  // elements between neighbours of key along K
+        int64_t keyStrideT = 0;  // elements between neighbours of key along T
+        int64_t rowsPerTask = 0;  // query rows of a task, at most
+        int64_t valueStrideK = 0;  // elements between neighbours of value along K
+        int64_t valueStrideT = 0;  // elements between neighbours of value along T
+        uint16_t scoreRingReady = 0;
+        uint16_t probRingReady = 0;
+        uint16_t outRingReady = 0;
     };
 
     // The attention over key.
     __aicore__ inline StageOperands KeyOperands()
     {
-        return {
-            keyGm_, scoreRingKeyGm_, valueGm_, probRingKeyGm_, outRingKeyGm_, keyList_,
-            valueList_, tiling_.keyStrideK, tiling_.keyStrideT, tiling_.rowsPerTaskKey,
-            tiling_.valueStrideK, tiling_.valueStrideT, kScoreRingKeyReady,
-            kProbRingKeyReady, kOutRingKeyReady
+        StageOperands found{
+            keyGm_,  // keyGm
+            scoreRingKeyGm_,  // scoreRingGm
+            valueGm_,  // valueGm
+            probRingKeyGm_,  // probRingGm
+            outRingKeyGm_,  // outRingGm
+            keyList_,  // keyList
+            valueList_,  // valueList
         };
+        found.keyStrideK = tiling_.keyStrideK;
+        found.keyStrideT = tiling_.keyStrideT;
+        found.rowsPerTask = tiling_.rowsPerTaskKey;
+        found.valueStrideK = tiling_.valueStrideK;
+        found.valueStrideT = tiling_.valueStrideT;
+        found.scoreRingReady = kScoreRingKeyReady;
+        found.probRingReady = kProbRingKeyReady;
+        found.outRingReady = kOutRingKeyReady;
+        return found;
     }
 
     // The attention over keyShare.
     __aicore__ inline StageOperands KeyShareOperands()
     {
-        return {
-            keyShareGm_, scoreRingKeyShareGm_, valueShareGm_, probRingKeyShareGm_,
-            outRingKeyShareGm_, keyShareList_, valueShareList_, tiling_.keyShareStrideK,
-            tiling_.keyShareStrideU, tiling_.rowsPerTaskKeyShare, tiling_.valueShareStrideK,
-            tiling_.valueShareStrideU, kScoreRingKeyShareReady, kProbRingKeyShareReady,
-            kOutRingKeyShareReady
+        StageOperands found{
+            keyShareGm_,  // keyGm
+            scoreRingKeyShareGm_,  // scoreRingGm
+            valueShareGm_,  // valueGm
+            probRingKeyShareGm_,  // probRingGm
+            outRingKeyShareGm_,  // outRingGm
+            keyShareList_,  // keyList
+            valueShareList_,  // valueList
         };
+        found.keyStrideK = tiling_.keyShareStrideK;
+        found.keyStrideT = tiling_.keyShareStrideU;
+        found.rowsPerTask = tiling_.rowsPerTaskKeyShare;
+        found.valueStrideK = tiling_.valueShareStrideK;
+        found.valueStrideT = tiling_.valueShareStrideU;
+        found.scoreRingReady = kScoreRingKeyShareReady;
+        found.probRingReady = kProbRingKeyShareReady;
+        found.outRingReady = kOutRingKeyShareReady;
+        return found;
     }
 
-    // Cube stages
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQueryKey(int64_t batch, int64_t firstHead, int64_t heads,
         int64_t rowFractals, int64_t tiles)
@@ -671,8 +723,7 @@ private:
         }
     }
 
-    // Vector stages
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -735,7 +786,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
@@ -770,7 +821,7 @@ private:
         CrossCoreSetFlag<2, PIPE_MTE3>(operands.probRingReady);
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
@@ -836,7 +887,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                Adds(partial, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
+                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
@@ -883,7 +934,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                Adds(partial, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
+                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / heads;
@@ -922,7 +973,9 @@ private:
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+        for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
+             unit < units;
+             unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
             const int64_t chunk = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
@@ -955,7 +1008,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax, partMax, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum, partSum, partMax, statisticLanes);
@@ -996,7 +1049,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Exp(mergedRescale_, mergedRescale_, statisticLanes);
                     Exp(partMax, partMax, statisticLanes);
-                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                    CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                     Mul(partSum, partSum, partMax, statisticLanes);

@@ -4,6 +4,7 @@
 // valueShare, Tensor attentionMask, SymInt[] seqLen, SymInt[] kvSeqLen, SymInt[] kvShareMap,
 // SymInt[] kvShareLen, *, int headNum=0, float qkScale=1.0, int kvHeadNum=0, int maskType=0) ->
 // Tensor
+#include <atomic>
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -202,6 +203,11 @@ Call ReadCall(const at::Tensor &query, at::TensorList key, at::TensorList value,
     return call;
 }
 
+// Whether the caller has promised that no other stream holds cores while a call runs.
+std::atomic<bool> alone_on_device{false};
+
+void SetAlone(bool alone) { alone_on_device = alone; }
+
 void Require(const Status &status)
 {
     TORCH_CHECK(status.Ok(), status.message);
@@ -243,9 +249,10 @@ at::Tensor RunOnNpu(const at::Tensor &query, at::TensorList key, at::TensorList 
         at::empty(ResultShape(0, call, sizes), options.dtype(ToTorch(call.query.dtype)));
     at.out = out.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
-    constexpr int64_t kCores = 20;  // every Atlas A2 and A3 has as many cube cores
+    DeviceShare share;
+    Require(ShareOf(device.index(), alone_on_device, share));
     warnings.clear();
-    Require(Run(call, at, kCores, stream, [&](size_t bytes) { return reader.Take(bytes); },
+    Require(Run(call, at, share, stream, [&](size_t bytes) { return reader.Take(bytes); },
         [&](const void *data, size_t bytes) { return reader.Upload(data, bytes); }, warnings));
     return out;
 }
@@ -284,6 +291,7 @@ TORCH_LIBRARY_FRAGMENT(attndsl, library)
         "valueShare, Tensor attentionMask, SymInt[] seqLen, SymInt[] kvSeqLen, SymInt[] "
         "kvShareMap, SymInt[] kvShareLen, *, int headNum=0, float qkScale=1.0, int kvHeadNum=0, "
         "int maskType=0) -> Tensor");
+    library.def("relay_attention_alone_on_device(bool alone) -> ()", TORCH_FN(SetAlone));
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

@@ -288,7 +288,7 @@ inline Status CheckEarly(const Call &call)
     }
     // headNum: must be a multiple of kvHeadNum
     if (call.kvHeadNum > 0
-        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
+        && !(call.kvHeadNum != 0 && FloorModOrZero(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -984,7 +984,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(sizes.headSize, " of headSizeV"));
     }
     // key: must have a multiple of 16 channels a row
-    if (call.key.given && !(FloorMod(sizes.kvHeads * sizes.headSize, 16) == 0)) {
+    if (call.key.given && !(FloorModOrZero(sizes.kvHeads * sizes.headSize, 16) == 0)) {
         Values values;
         values.Add("kvHeads", sizes.kvHeads);
         values.Add("headSize", sizes.headSize);
@@ -993,7 +993,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestMultiples(sizes.kvHeads * sizes.headSize, 16, 0, " of kvHeads * headSize"));
     }
     // value: must have a multiple of 16 channels a row
-    if (call.key.given && !(FloorMod(sizes.kvHeads * sizes.headSizeV, 16) == 0)) {
+    if (call.key.given && !(FloorModOrZero(sizes.kvHeads * sizes.headSizeV, 16) == 0)) {
         Values values;
         values.Add("kvHeads", sizes.kvHeads);
         values.Add("headSizeV", sizes.headSizeV);

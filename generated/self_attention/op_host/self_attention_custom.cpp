@@ -94,13 +94,12 @@ Call ReadCall(const Context *context)
 }
 
 // Dtypes of the results.
-[[maybe_unused]] ge::DataType ResultDtype(size_t index, const Call &call)
+[[maybe_unused]] ge::DataType ResultDtype(size_t index, [[maybe_unused]] const Call &call)
 {
     DataType dtype = DataType::kNone;
     if (index == 0) {
         dtype = call.query.dtype;
     }
-    static_cast<void>(call);
     return ToGe(dtype);
 }
 
@@ -116,9 +115,20 @@ static graphStatus InferShape(gert::InferShapeContext *context)
     if (!status.Ok()) {
         return Refuse(context, status);
     }
-    SetShape(context->GetOutputShape(0), shapes[0]);
-    InferUpdated(context, 3, 1);  // cacheK, in place
-    InferUpdated(context, 4, 2);  // cacheV, in place
+    if (SetShape(context->GetOutputShape(0), shapes[0]) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 0");
+        return GRAPH_FAILED;
+    }
+    if (InferUpdated(context, 3, 1) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError,
+            "the context has no output 1 for cacheK, which is updated in place");
+        return GRAPH_FAILED;
+    }
+    if (InferUpdated(context, 4, 2) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError,
+            "the context has no output 2 for cacheV, which is updated in place");
+        return GRAPH_FAILED;
+    }
     return GRAPH_SUCCESS;
 }
 
@@ -146,21 +156,33 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     std::vector<std::string> warnings;
     auto *device = context->GetPlatformInfo();
     if (device == nullptr) {
-        Log(context, "ERROR", "the context has no platform information");
+        Log(context, LogLevel::kError, "the context has no platform information");
         return ge::GRAPH_FAILED;
     }
     auto platform = platform_ascendc::PlatformAscendC(device);
+    DeviceShare share;
+    share.cores = platform.GetCoreNumAic();
+    uint64_t l2Bytes = 0;
+    platform.GetCoreMemSize(platform_ascendc::CoreMemType::L2, l2Bytes);
+    share.l2Bytes = static_cast<int64_t>(l2Bytes);
+    share.blocksStartTogether = true;  // plans that need it ask for batch mode
     Plan plan;
-    const attndsl::Status status = PlanCall(call, sizes, platform.GetCoreNumAic(), plan, warnings);
+    const attndsl::Status status = PlanCall(call, sizes, share, plan, warnings);
     for (const std::string &warning : warnings) {
-        Log(context, "WARNING", warning);
+        Log(context, LogLevel::kWarning, warning);
     }
     if (!status.Ok()) {
         return Refuse(context, status);
     }
     auto *tiling = context->GetTilingData<SelfAttentionTiling>();
     size_t *workspace = context->GetWorkspaceSizes(1);
-    if (tiling == nullptr || workspace == nullptr) {
+    if (tiling == nullptr) {
+        Log(context, LogLevel::kError,
+            "the tiling buffer is smaller than " + std::to_string(sizeof(*tiling)) + " bytes");
+        return ge::GRAPH_FAILED;
+    }
+    if (workspace == nullptr) {
+        Log(context, LogLevel::kError, "the context has no slot for the size of the workspace");
         return ge::GRAPH_FAILED;
     }
     *tiling = plan.tiling;

@@ -98,13 +98,10 @@ struct CacheType {
 };
 }  // namespace values
 
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
-constexpr int64_t kL2BytesOfKeys = 100663296;
+constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 
 // The inputs of a launch's plan.
 struct Problem {
@@ -136,12 +133,15 @@ struct Problem {
     int64_t qRows = 0;  // query positions of a batch row
     int64_t batch = 0;  // batch rows
     int64_t maxSeqLen = 0;  // key positions of a batch row
+    // 1 if all blocks start at once, so that they may wait for each other
+    int64_t startTogether = 0;
     int64_t cores = 0;  // cube cores of the device
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     float qScale = 0;  // parameter qScale, on the query, in its dtype; with a cache
     int64_t kernelType = 0;  // parameter kernelType
     int64_t maskCols = 0;  // size of dimension 1 of attentionMask in the layout square
+    int64_t l2Bytes = 0;  // bytes of the device's L2
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
@@ -149,14 +149,21 @@ struct Problem {
     int64_t newRows = 0;  // stored key rows, of a group or of all batch rows
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     SelfAttentionTiling tiling{};
 };
 
@@ -170,11 +177,11 @@ inline SelfAttentionTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t tileKeys;  // keys of one score tile
-    int64_t paddedValueSize;  // head size of values and results, padded to 16
-    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
+    int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    int64_t ring = 0;  // workspace slots between cube and vector cores
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -193,14 +200,17 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
+    tiling.splits =
+        problem.startTogether > 0
+            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+            : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     // bytes of a head's keys and values
     const int64_t bytesOfHead =
         problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
     // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, kL2BytesOfKeys / MaxOf(1, bytesOfHead));
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
     // even groups of heads
     const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
@@ -359,7 +369,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.partialMaxOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
-        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
     tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
@@ -404,13 +414,14 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    SelfAttentionTilingKey key;
+    SelfAttentionTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = SelfAttentionTilingKey;
     // All kernels ask for this.
@@ -418,7 +429,7 @@ inline Choice SelectKernel(const Problem &problem)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.headSizeV > 112 && problem.headSizeV <= 128)) {
-        return Choice{};
+        return false;
     }
     const bool inputLayoutIsBnsdOrCacheKIsLayers =
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
@@ -445,13 +456,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValue
                 : Key::kBfloat16D128E128KeyValue;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -473,13 +487,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM
-                : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNorm
+                : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -500,13 +517,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.cacheVSplit == 0) {
         namespace schedule =
             self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
                 : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_logN: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -528,13 +548,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_logN;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueLogN
                 : Key::kBfloat16D128E128KeyValueLogN;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
     // bfloat16
@@ -558,13 +581,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM
-                : Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm
+                : Key::kBfloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -585,13 +611,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueClampTypeMINMAX
-                : Key::kBfloat16D128E128KeyValueClampTypeMINMAX;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueClampTypeMinMax
+                : Key::kBfloat16D128E128KeyValueClampTypeMinMax;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
     // bfloat16
@@ -613,13 +642,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM
-                : Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm
+                : Key::kBfloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -638,13 +670,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -666,13 +701,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI
-                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi
+                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -694,13 +732,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM
-                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm
+                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -722,13 +763,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM
-                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm
+                : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -748,13 +792,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS
-                : Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueMaskTypeNormCompress
+                : Key::kBfloat16D128E128KeyValueMaskTypeNormCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -776,13 +823,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS
-                : Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueMaskTypeSlidingWindowCompress
+                : Key::kBfloat16D128E128KeyValueMaskTypeSlidingWindowCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -803,13 +853,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
                 : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -830,13 +883,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_query_padded;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueQueryPadded
                 : Key::kBfloat16D128E128KeyValueQueryPadded;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
     if (problem.keyGiven != 0 &&
@@ -858,13 +914,16 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI
-                : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeAlibi
+                : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeAlibi;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
     if (problem.keyGiven == 0 &&
@@ -883,35 +942,40 @@ inline Choice SelectKernel(const Problem &problem)
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
         namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128CacheKListCacheVList
                 : Key::kBfloat16D128E128CacheKListCacheVList;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     SelfAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
-        plan.key = 0;
-        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

@@ -4,25 +4,18 @@
 #define ATTNDSL_KERNEL_H
 
 #include "kernel_operator.h"
+#include "attndsl_device.h"
 
 namespace attndsl {
-
-constexpr int64_t kBlockBytes = 32;
-constexpr int64_t kBlockLanes = 8;  // fp32 numbers of a block
-constexpr int64_t kRepeatLanes = 64;  // fp32 numbers of a repeat
-constexpr int64_t kFractalRows = 16;
-constexpr int64_t kMaxNd2NzPitch = 65535;
 
 // A kernel of one cube core and two vector cores a block.
 class KernelBase {
 protected:
-    static constexpr int64_t kVectorCores = 2;  // of a block
-
     __aicore__ static inline constexpr int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
 
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 
-    // For numbers >= 0: the quotient rounded up, and the next multiple of `b`.
+    // For a >= 0 and b > 0: the quotient rounded up, and the next multiple of `b`.
     __aicore__ static inline constexpr int64_t CeilDiv(int64_t a, int64_t b)
     {
         return (a + b - 1) / b;
@@ -33,7 +26,7 @@ protected:
         return (a + b - 1) / b * b;
     }
 
-    // Quotient and remainder of division rounded down; C++ rounds towards zero.
+    // Quotient and remainder of division rounded down, for b != 0; C++ rounds towards zero.
     __aicore__ static inline constexpr int64_t FloorDiv(int64_t a, int64_t b)
     {
         return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
@@ -240,7 +233,7 @@ protected:
     __aicore__ static inline void LoadLeft(const AscendC::LocalTensor<Element> &l0a,
         const AscendC::LocalTensor<Element> &l1, int64_t rows, int64_t columns, int64_t imageRows)
     {
-        constexpr int64_t kElements = kFractalRows * kBlockBytes / sizeof(Element);
+        constexpr int64_t kElements = kFractal * kBlockBytes / sizeof(Element);
         for (int64_t row = 0; row < rows; ++row) {
             LoadFractals(l0a[row * columns * kElements], l1[row * kElements], columns, imageRows);
         }
@@ -255,10 +248,10 @@ protected:
     {
         AscendC::LoadData3DParamsV2<Element> image;
         image.l1H = 1;
-        image.l1W = imageRows * kFractalRows;
-        image.channelSize = columns * kFractalRows;
-        image.kExtension = columns * kFractalRows;
-        image.mExtension = rows * kFractalRows;
+        image.l1W = imageRows * kFractal;
+        image.channelSize = columns * kFractal;
+        image.kExtension = columns * kFractal;
+        image.mExtension = rows * kFractal;
         AscendC::LoadData(l0b, l1, image);
     }
 
@@ -268,10 +261,10 @@ protected:
         const AscendC::LocalTensor<int8_t> &l1, int64_t rows, int64_t columns, int64_t imageRows)
     {
         for (int64_t row = 0; row < rows; ++row) {
-            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractalRows * kBlockBytes)],
+            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractal * kBlockBytes)],
                 l1[row * (kBlockBytes * kBlockBytes)],
                 AscendC::LoadData2dTransposeParams(
-                    0, columns * kFractalRows / kBlockBytes, imageRows, 1, 0));
+                    0, columns * kFractal / kBlockBytes, imageRows, 1, 0));
         }
     }
 
@@ -283,6 +276,15 @@ protected:
     {
         AscendC::Fixpipe<Element, Element, AscendC::CFG_ROW_MAJOR>(global, l0c,
             AscendC::FixpipeParamsV220(columns, rows, productRows, pitch, false));
+    }
+
+    // A copy of any number of lanes. DataCopy within the unified buffer moves whole blocks, so that
+    // it would write lanes after the last.
+    template <typename Element>
+    __aicore__ static inline void CopyLanes(const AscendC::LocalTensor<Element> &to,
+        const AscendC::LocalTensor<Element> &from, int64_t count)
+    {
+        AscendC::Adds(to, from, Element(0), count);
     }
 
     // One number a row becomes a block of equal numbers a row. Two copies stand 64 lanes apart, for

@@ -12,6 +12,9 @@
  * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
+// CANN's build wraps a kernel of both kinds of core in text that calls matmul::clearWorkspace,
+// which this header declares.
+#include "lib/matmul_intf.h"
 #include "kernel_operator_list_tensor_intf.h"
 #include "self_attention_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
@@ -63,9 +66,9 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(15655156025360) || TILING_KEY_IS(15658213672976)) {
         static_assert(15655156025360 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNorm));
         static_assert(15658213672976 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
@@ -86,7 +89,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(109586091706384)) {
         static_assert(109586091706384 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
+            Key::kFloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm));
         namespace chosen =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         chosen::SelfAttentionKernel<half> kernel;
@@ -94,14 +97,14 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(18974736)) {
         static_assert(18974736 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueClampTypeMINMAX));
+            Key::kFloat16D128E128KeyValueClampTypeMinMax));
         namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(16633603164176)) {
         static_assert(16633603164176 == static_cast<uint64_t>(
-            Key::kFloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
+            Key::kFloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm));
         namespace chosen =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         chosen::SelfAttentionKernel<half> kernel;
@@ -116,23 +119,23 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(31311840643088) || TILING_KEY_IS(15659742496784)) {
         static_assert(31311840643088 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi));
         static_assert(15659742496784 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
+            Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(46965467482128)) {
         static_assert(46965467482128 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
+            Key::kFloat16D128E128KeyValueMaskTypeNormCompress));
         namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(109586090657808)) {
         static_assert(109586090657808 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
+            Key::kFloat16D128E128KeyValueMaskTypeSlidingWindowCompress));
         namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
@@ -153,7 +156,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(31310311819280)) {
         static_assert(31310311819280 == static_cast<uint64_t>(
-            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
+            Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeAlibi));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<half> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
@@ -177,9 +180,9 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(15655156025361) || TILING_KEY_IS(15658213672977)) {
         static_assert(15655156025361 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNORM));
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNorm));
         static_assert(15658213672977 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNORM));
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
@@ -200,7 +203,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(109586091706385)) {
         static_assert(109586091706385 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueCacheTypeSWAMaskTypeSLIDINGWINDOWNORM));
+            Key::kBfloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm));
         namespace chosen =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
@@ -208,14 +211,14 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(18974737)) {
         static_assert(18974737 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueClampTypeMINMAX));
+            Key::kBfloat16D128E128KeyValueClampTypeMinMax));
         namespace chosen = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(16633603164177)) {
         static_assert(16633603164177 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128AttentionMaskInputLayoutBNSDQueryBNSDMaskTypeNORM));
+            Key::kBfloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm));
         namespace chosen =
             self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
@@ -230,23 +233,23 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(31311840643089) || TILING_KEY_IS(15659742496785)) {
         static_assert(31311840643089 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeALIBI));
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi));
         static_assert(15659742496785 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNORM));
+            Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,
             layerId, output, userWorkspace, tilingData);
     } else if (TILING_KEY_IS(46965467482129)) {
         static_assert(46965467482129 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueMaskTypeNORMCOMPRESS));
+            Key::kBfloat16D128E128KeyValueMaskTypeNormCompress));
         namespace chosen = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(109586090657809)) {
         static_assert(109586090657809 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueMaskTypeSLIDINGWINDOWCOMPRESS));
+            Key::kBfloat16D128E128KeyValueMaskTypeSlidingWindowCompress));
         namespace chosen = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, tokenOffset, seqLen, layerId, output,
@@ -267,7 +270,7 @@ extern "C" __global__ __aicore__ void self_attention_custom(GM_ADDR query, GM_AD
             userWorkspace, tilingData);
     } else if (TILING_KEY_IS(31310311819281)) {
         static_assert(31310311819281 == static_cast<uint64_t>(
-            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeALIBI));
+            Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeAlibi));
         namespace chosen = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         chosen::SelfAttentionKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, cacheKOnly, cacheVOnly, attentionMask, tokenOffset, seqLen,

@@ -189,7 +189,11 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, slot, rowFractals, keyPosition, itemSlot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].slot = slot;
+                cubeSteps_[slot].rowFractals = rowFractals;
+                cubeSteps_[slot].keyPosition = keyPosition;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
@@ -247,14 +251,18 @@ private:
             const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
             items_[itemPlace] = DecodeItem(turn);
             const Item &work = items_[itemPlace];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].slot = slot;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -317,12 +325,12 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t roundOfItem =
+        const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
         const int64_t item =
-            MinOf(blockIndex_ + roundOfItem * blockCount_
-                + (tiling_.items / blockCount_ > roundOfItem
-                    && (tiling_.items / blockCount_ - roundOfItem) % 2 == 1
+            MinOf(blockIndex_ + roundOfTurn * blockCount_
+                + (tiling_.items / blockCount_ > roundOfTurn
+                    && (tiling_.items / blockCount_ - roundOfTurn) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
@@ -379,7 +387,6 @@ private:
         return rowsBeforeSum_;
     }
 
-    // Cube stages
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitScaledQuery()
     {
@@ -566,14 +573,13 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
     // All of query times a factor, rounded to its dtype, to the workspace.
     __aicore__ inline void ScaleQuery()
     {
         if (tiling_.queryIsScaled) {
-            for (int64_t firstElement = (blockIndex_ * 2 + subBlock_) * kScaledAtOnce;
+            for (int64_t firstElement = (blockIndex_ * kVectorCores + subBlock_) * kScaledAtOnce;
                  firstElement < tiling_.queryElements;
-                 firstElement += blockCount_ * (2 * kScaledAtOnce)) {
+                 firstElement += blockCount_ * (kVectorCores * kScaledAtOnce)) {
                 const int64_t elements = MinOf(kScaledAtOnce, tiling_.queryElements - firstElement);
                 WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
                 LoadRow(queryPart_, queryGm_[firstElement], elements);
@@ -603,7 +609,7 @@ private:
         }
     }
 
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -710,7 +716,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
@@ -750,7 +756,7 @@ private:
         }
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
@@ -837,7 +843,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut, accumulator_[r0 * kPaddedValueSize], 0.0f, chunk * kPaddedValueSize);
+                CopyLanes(rowsOut, accumulator_[r0 * kPaddedValueSize], chunk * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
@@ -872,7 +878,9 @@ private:
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+        for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
+             unit < units;
+             unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
@@ -904,7 +912,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Exp(mergedRescale_, mergedRescale_, statisticLanes);
                     Exp(partMax, partMax, statisticLanes);
-                    Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                    CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                     Mul(partSum, partSum, partMax, statisticLanes);
@@ -946,9 +954,9 @@ private:
             const int64_t keyPosition = MaxOf(tokenOffsetOfBatch - seqLenGm_.GetValue(batch), 0);
             const int64_t newRows =
                 MaxOf(0, MinOf(tokenOffsetOfBatch, tiling_.keyCapacity) - keyPosition);
-            for (int64_t newRow = blockIndex_ * 2 + subBlock_;
+            for (int64_t newRow = blockIndex_ * kVectorCores + subBlock_;
                  newRow < newRows;
-                 newRow += blockCount_ * 2) {
+                 newRow += blockCount_ * kVectorCores) {
                 const int64_t cacheRow = keyPosition + newRow;
                 for (int64_t kvHead = 0; kvHead < tiling_.kvHeads; kvHead += kRowsPerStep) {
                     const int64_t chunk = MinOf(kRowsPerStep, tiling_.kvHeads - kvHead);

@@ -256,6 +256,19 @@ def load():
     return torch.ops.attndsl.self_attention
 
 
+def alone_on_device(alone: bool = True) -> None:
+    """Promises that no other stream holds cores of the device while a call runs.
+
+    Blocks of some kernels wait for each other, and PyTorch's launches cannot ask the device to start
+    them together. Without the promise keys are not split, and calls whose kernels wait in any case are
+    refused.
+    """
+    load()
+    import torch
+
+    torch.ops.attndsl.self_attention_alone_on_device(alone)
+
+
 def _reference(values):
     try:
         from attndsl.spec.loader import load

@@ -65,20 +65,30 @@ inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *>
     return copy(words.data(), words.size() * sizeof(uint64_t));
 }
 
-// Launches a call on at most `cores` cube cores. The stream still has to be synchronized.
-//
-// Where `plan.scheduleMode` is 1, all blocks wait for each other. A package tells the runtime,
-// which starts them at
-// once; a direct launch cannot before CANN 9 (`__schedmode__(1)` in front of the kernel function).
-// So `cores` must not
-// be more than the device has, nor may kernels in other streams hold some of them.
-inline Status Run(Call &call, const Addresses &at, int64_t cores, aclrtStream stream,
+// What a launch has of a device. `alone`: while it runs, no other stream holds cores. A direct
+// launch cannot ask for batch
+// mode, as a package does: only alone do its blocks start together.
+inline Status ShareOf(int32_t number, bool alone, DeviceShare &share)
+{
+    const uint32_t device = static_cast<uint32_t>(number);
+    if (aclGetDeviceCapability(device, ACL_DEVICE_INFO_AI_CORE_NUM, &share.cores) != ACL_SUCCESS ||
+        aclGetDeviceCapability(device, ACL_DEVICE_INFO_L2_SIZE, &share.l2Bytes) != ACL_SUCCESS) {
+        return Fail("NoDevice",
+            std::string(kOperator) + ": device " + std::to_string(number)
+                + " does not tell its cores and L2");
+    }
+    share.blocksStartTogether = alone;
+    return Status{};
+}
+
+// Launches a call. The stream still has to be synchronized.
+inline Status Run(Call &call, const Addresses &at, const DeviceShare &device, aclrtStream stream,
     const Allocate &allocate,
     const CopyToDevice &copy, std::vector<std::string> &warnings)
 {
     Sizes sizes;
     Plan plan;
-    const Status status = PlanCall(call, sizes, cores, plan, warnings);
+    const Status status = PlanCall(call, sizes, device, plan, warnings);
     if (!status.Ok()) {
         return status;
     }

@@ -7,6 +7,11 @@
 #include "contract.h"
 #include "register/op_def_registry.h"
 
+// CANN's log, of libascendalog; weak, as its headers declare it: build tools load this library
+// without it.
+extern "C" void DlogRecord(int32_t module, int32_t level, const char *format, ...)
+    __attribute__((weak));
+
 namespace attndsl {
 
 inline DataType FromGe(ge::DataType dtype)
@@ -146,26 +151,37 @@ inline TensorList ReadList(const Context *context, size_t input, bool always, bo
     return list;
 }
 
-inline void SetShape(gert::Shape *shape, const std::vector<int64_t> &sizes)
+// `shape` is null where a context has no such output.
+inline ge::graphStatus SetShape(gert::Shape *shape, const std::vector<int64_t> &sizes)
 {
+    if (shape == nullptr) {
+        return ge::GRAPH_FAILED;
+    }
     shape->SetDimNum(sizes.size());
     for (size_t i = 0; i < sizes.size(); ++i) {
         shape->SetDim(i, sizes[i]);
     }
+    return ge::GRAPH_SUCCESS;
 }
 
 // An output of the definition that is an input, updated in place: as many instances, each with what
 // the input's has.
-inline void InferUpdated(gert::InferShapeContext *context, size_t input, size_t output)
+inline ge::graphStatus InferUpdated(gert::InferShapeContext *context, size_t input, size_t output)
 {
     const auto *instances = context->GetIrOutputInstanceInfo(output);
     const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
     for (size_t entry = 0; entry < count; ++entry) {
         const gert::Shape *shape = context->GetDynamicInputShape(input, entry);
-        if (shape != nullptr) {
-            *context->GetOutputShape(instances->GetInstanceStart() + entry) = *shape;
+        gert::Shape *updated = context->GetOutputShape(instances->GetInstanceStart() + entry);
+        if (shape == nullptr) {
+            continue;
         }
+        if (updated == nullptr) {
+            return ge::GRAPH_FAILED;
+        }
+        *updated = *shape;
     }
+    return ge::GRAPH_SUCCESS;
 }
 
 inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size_t output)
@@ -178,21 +194,32 @@ inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size
     }
 }
 
-// Writes a message to stderr: its level, the node and its type, then the message.
+// Levels of CANN's log.
+enum class LogLevel : int32_t { kWarning = 2, kError = 3 };
+
+// Writes a message to CANN's log, where it is found beside CANN's own: the node and its type, then
+// the message. Where no log is loaded, to stderr.
 template <typename Context>
-void Log(const Context *context, const char *level, const std::string &message)
+void Log(const Context *context, LogLevel level, const std::string &message)
 {
+    constexpr int32_t kOperators = 63;  // CANN's number for messages of operators
     const char *name = context->GetNodeName();
     const char *type = context->GetNodeType();
-    std::fprintf(stderr, "[%s] OP(%s, %s): %s\n", level, name == nullptr ? "" : name,
-                 type == nullptr ? "" : type, message.c_str());
+    const std::string text = std::string("OP(") + (name == nullptr ? "" : name) + ", " +
+                             (type == nullptr ? "" : type) + "): " + message;
+    if (DlogRecord != nullptr) {
+        DlogRecord(kOperators, static_cast<int32_t>(level), "%s", text.c_str());
+    } else {
+        std::fprintf(stderr, "[%s] %s\n", level == LogLevel::kError ? "ERROR" : "WARNING",
+                     text.c_str());
+    }
 }
 
 // Says what is wrong with a call, and refuses it.
 template <typename Context>
 ge::graphStatus Refuse(const Context *context, const Status &status)
 {
-    Log(context, "ERROR", status.error + ": " + status.message);
+    Log(context, LogLevel::kError, status.error + ": " + status.message);
     return ge::GRAPH_FAILED;
 }
 

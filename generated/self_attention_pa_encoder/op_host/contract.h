@@ -258,8 +258,8 @@ public:
             at.push_back(index);
         } else {
             for (auto size = tensor.shape.rbegin(); size != tensor.shape.rend(); ++size) {
-                at.insert(at.begin(), FloorMod(index, *size));
-                index = FloorDiv(index, *size);
+                at.insert(at.begin(), FloorModOrZero(index, *size));
+                index = FloorDivOrZero(index, *size);
             }
         }
         const std::string place = ShapeText(at);

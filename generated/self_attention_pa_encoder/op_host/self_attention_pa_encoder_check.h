@@ -244,7 +244,7 @@ inline Status CheckEarly(const Call &call)
 {
     // headNum: must be a multiple of kvHeadNum
     if (call.kvHeadNum > 0
-        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
+        && !(call.kvHeadNum != 0 && FloorModOrZero(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -680,7 +680,9 @@ inline Status CheckParameters(const Call &call, std::vector<std::string> &warnin
                 "multiply qkScale instead")).message);
     }
     // mlaVHeadSize: must be a multiple of 32 for int8
-    if (call.mlaVHeadSize > 0 && call.quantType > 0 && !(FloorMod(call.mlaVHeadSize, 32) == 0)) {
+    if (call.mlaVHeadSize > 0
+        && call.quantType > 0
+        && !(FloorModOrZero(call.mlaVHeadSize, 32) == 0)) {
         Values values;
         values.Add("mlaVHeadSize", call.mlaVHeadSize);
         return Violation("HeadSizeError", kOperator, "mlaVHeadSize",
@@ -1017,7 +1019,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of headSize"));
     }
     // query: the head size must be a multiple of 32 for int8
-    if (call.quantType > 0 && !(FloorMod(sizes.headSize, 32) == 0)) {
+    if (call.quantType > 0 && !(FloorModOrZero(sizes.headSize, 32) == 0)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",

@@ -127,13 +127,10 @@ struct MaskType {
 constexpr int64_t kPositionsWithLargeTasks = 9;
 // of those 9 parts, below which small tasks are worth reading keys more often
 constexpr int64_t kPositionsWithSmallTasks = 8;
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
-constexpr int64_t kL2BytesOfKeys = 100663296;
+constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 constexpr int64_t kBytesOfInt8 = 1;  // bytes of an int8
 
 // The inputs of a launch's plan.
@@ -165,25 +162,35 @@ struct Problem {
     int64_t qRows = 0;  // query positions of a batch row
     int64_t cores = 0;  // cube cores of the device
     int64_t kvRows = 0;  // stored key rows, of a group or of all batch rows
+    // 1 if all blocks start at once, so that they may wait for each other
+    int64_t startTogether = 0;
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t seqLenLayout = 0;  // layout of seqLen; 0: batch, 1: 2 batch
     int64_t kernelType = 0;  // parameter kernelType
     int64_t maskCols = 0;  // size of dimension 1 of mask in the layout square
+    int64_t l2Bytes = 0;  // bytes of the device's L2
     float clampMin = 0;  // parameter clampMin
     float clampMax = 0;  // parameter clampMax
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
     int64_t windowSize = 0;  // parameter windowSize, keys that a query sees, its own included
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     SelfAttentionPaEncoderTiling tiling{};
 };
 
@@ -197,13 +204,13 @@ inline SelfAttentionPaEncoderTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t rowsPerBand;  // query rows of a band of a task's rows
-    int64_t tileKeys;  // keys of one score tile
-    int64_t paddedValueSize;  // head size of values and results, padded to 16
-    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring;  // workspace slots between cube and vector cores
-    int64_t fixedSplits;  // splits of each launch, 0 if computed
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
+    int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t fixedSplits = 0;  // splits of each launch, 0 if computed
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -274,10 +281,14 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     }
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits =
-        kernel.fixedSplits > 0
-            ? kernel.fixedSplits
-            : MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
+    if (kernel.fixedSplits > 0) {
+        tiling.splits = kernel.fixedSplits;
+    } else {
+        tiling.splits =
+            problem.startTogether > 0
+                ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+                : 1;
+    }
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     tiling.rowTotal =
@@ -291,7 +302,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             ? problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16)
             : problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfInt8);
     // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, kL2BytesOfKeys / MaxOf(1, bytesOfHead));
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
     // even groups of heads
     const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
@@ -438,7 +449,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.partialMaxOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
-        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
     tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
@@ -480,19 +491,20 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    SelfAttentionPaEncoderTilingKey key;
+    SelfAttentionPaEncoderTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = SelfAttentionPaEncoderTilingKey;
     // All kernels ask for this.
     if (!(problem.headSize > 112 && problem.headSize <= 128 &&
         problem.headSizeV > 112 && problem.headSizeV <= 128)) {
-        return Choice{};
+        return false;
     }
     const bool queryIsFloat16OrBfloat16 =
         (problem.queryDtype == values::QueryDtype::kFloat16
@@ -522,13 +534,17 @@ inline Choice SelectKernel(const Problem &problem)
         valueIsTokensOrMerged &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128Value
                 : Key::kBfloat16D128E128Value;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -545,13 +561,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskMaskTypeNORM
-                : Key::kBfloat16D128E128ValueMaskMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskMaskTypeNorm
+                : Key::kBfloat16D128E128ValueMaskMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -566,13 +585,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS
-                : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompress
+                : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -584,13 +606,17 @@ inline Choice SelectKernel(const Problem &problem)
         valueIsTokensOrMerged &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueLogN
                 : Key::kBfloat16D128E128ValueLogN;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -602,13 +628,17 @@ inline Choice SelectKernel(const Problem &problem)
         valueIsTokensOrMerged &&
         problem.clampType == values::ClampType::kMinMax) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueClampTypeMINMAX
-                : Key::kBfloat16D128E128ValueClampTypeMINMAX;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueClampTypeMinMax
+                : Key::kBfloat16D128E128ValueClampTypeMinMax;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -622,13 +652,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD
-                : Key::kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd
+                : Key::kBfloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -639,13 +672,17 @@ inline Choice SelectKernel(const Problem &problem)
         keyIsTokensOrMerged &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_key_padded: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -656,13 +693,17 @@ inline Choice SelectKernel(const Problem &problem)
         keyIsPaddedOrBnsd &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyPadded
                 : Key::kBfloat16D128E128KeyPadded;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -679,13 +720,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI
-                : Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi
+                : Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -702,13 +746,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM
-                : Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm
+                : Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -725,13 +772,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNORM
-                : Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNorm
+                : Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNorm;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -743,13 +793,17 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskTypeNORMCOMPRESS
-                : Key::kBfloat16D128E128ValueMaskTypeNORMCOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskTypeNormCompress
+                : Key::kBfloat16D128E128ValueMaskTypeNormCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
     // or bfloat16
@@ -770,13 +824,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS
-                : Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress
+                : Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
     // bfloat16
@@ -791,13 +848,17 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS
-                : Key::kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedValueSize, schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskTypeSlidingWindowCompress
+                : Key::kBfloat16D128E128ValueMaskTypeSlidingWindowCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_query_padded: float16 or bfloat16
     if (queryIsFloat16OrBfloat16 &&
@@ -808,13 +869,16 @@ inline Choice SelectKernel(const Problem &problem)
         keyIsTokensOrMerged &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128QueryPadded
                 : Key::kBfloat16D128E128QueryPadded;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
     if (((problem.queryDtype == values::QueryDtype::kFloat16
@@ -831,13 +895,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueMaskMaskTypeALIBI
-                : Key::kBfloat16D128E128ValueMaskMaskTypeALIBI;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueMaskMaskTypeAlibi
+                : Key::kBfloat16D128E128ValueMaskMaskTypeAlibi;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
     // bfloat16
@@ -853,13 +920,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT
-                : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt
+                : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
     // or bfloat16
@@ -875,13 +945,16 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN
-                : Key::kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+                ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign
+                : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
@@ -899,10 +972,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
-        const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -923,11 +999,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
@@ -947,11 +1025,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
     // int8
@@ -969,10 +1050,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
-        const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 1}};
+        choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        choice.kernel.fixedSplits = 1;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE:
     // int8
@@ -990,10 +1075,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kMinMax) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
-        const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMinMaxQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -1014,11 +1102,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNormQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE: int8
     if (problem.queryDtype == values::QueryDtype::kInt8 &&
@@ -1034,10 +1125,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
-        const Key key = Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE:
     // int8
@@ -1054,10 +1148,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
-        const Key key = Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
@@ -1078,11 +1175,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeAlibiQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
@@ -1103,11 +1203,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNormQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
@@ -1128,11 +1231,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNormQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
@@ -1155,11 +1261,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeAlibiCompressQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE:
     // int8
@@ -1176,10 +1285,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
-        const Key key = Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
@@ -1200,11 +1312,13 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
     // int8
@@ -1224,11 +1338,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressSqrtQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
     // int8
@@ -1248,11 +1365,14 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
-        const Key key =
-            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key =
+            Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressLeftAlignQuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
     // int8
@@ -1270,32 +1390,37 @@ inline Choice SelectKernel(const Problem &problem)
         problem.clampType == values::ClampType::kUndefined) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
-        const Key key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedValueSize,
-                schedule::kPrefetch, schedule::kRing, 0}};
+        choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     SelfAttentionPaEncoderTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
-        plan.key = 0;
-        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

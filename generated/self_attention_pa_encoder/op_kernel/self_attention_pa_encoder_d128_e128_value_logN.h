@@ -174,7 +174,10 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, keyStart, slot, itemSlot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].keyStart = keyStart;
+                cubeSteps_[slot].slot = slot;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
                 }
@@ -232,14 +235,18 @@ private:
             const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
             items_[itemPlace] = DecodeItem(turn);
             const Item &work = items_[itemPlace];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].slot = slot;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -296,9 +303,9 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t roundOfItem =
+        const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
-        const int64_t item = MinOf(blockIndex_ + roundOfItem * blockCount_, tiling_.items - 1);
+        const int64_t item = MinOf(blockIndex_ + roundOfTurn * blockCount_, tiling_.items - 1);
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
         const int64_t partTask = task - (tiling_.largeTasks > task ? 0 : tiling_.largeTasks);
@@ -363,7 +370,6 @@ private:
         return keysBeforeSum_;
     }
 
-    // Cube stages
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -517,14 +523,14 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
     // Stores zeros to the slots of scores, so that L2 holds them when the first scores come.
     __aicore__ inline void WarmScores()
     {
         if (tiling_.items > 0) {
             const int64_t firstRow =
-                MinOf(subBlock_ * CeilDiv(tiling_.warmRows, 2), tiling_.warmRows);
-            const int64_t endRow = MinOf(firstRow + CeilDiv(tiling_.warmRows, 2), tiling_.warmRows);
+                MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+            const int64_t endRow =
+                MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -552,7 +558,7 @@ private:
         }
     }
 
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -624,7 +630,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
@@ -675,7 +681,7 @@ private:
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
@@ -777,7 +783,7 @@ private:
                     SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                     WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    Adds(partial, accumulator_[r0 * kPaddedValueSize], 0.0f,
+                    CopyLanes(partial, accumulator_[r0 * kPaddedValueSize],
                         chunk * kPaddedValueSize);
                     WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
@@ -823,7 +829,9 @@ private:
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+        for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
+             unit < units;
+             unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
@@ -856,7 +864,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax, partMax, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum, partSum, partMax, statisticLanes);

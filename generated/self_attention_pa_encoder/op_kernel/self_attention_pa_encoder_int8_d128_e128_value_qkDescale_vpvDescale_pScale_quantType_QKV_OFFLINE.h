@@ -159,7 +159,11 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, keyStart, slot, rowFractals, itemSlot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].keyStart = keyStart;
+                cubeSteps_[slot].slot = slot;
+                cubeSteps_[slot].rowFractals = rowFractals;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
@@ -208,14 +212,18 @@ private:
             const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
             items_[itemPlace] = DecodeItem(turn);
             const Item &work = items_[itemPlace];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].slot = slot;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -322,7 +330,6 @@ private:
         return keysBeforeSum_;
     }
 
-    // Cube stages
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -467,8 +474,7 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -542,7 +548,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // each row's sum folded to 8 lanes, reduced once after the loop
             Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
             PipeBarrier<PIPE_V>();
@@ -602,7 +608,7 @@ private:
         }
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {

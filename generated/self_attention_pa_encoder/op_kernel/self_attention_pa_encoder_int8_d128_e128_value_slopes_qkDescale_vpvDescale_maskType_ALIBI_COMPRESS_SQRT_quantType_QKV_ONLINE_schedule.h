@@ -7,13 +7,18 @@
 
 #include <cstdint>
 
+#include "attndsl_device.h"
+
 namespace self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE {
 
-// Fixed by the device and by what the kernel is specialized on.
-constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
-constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a 32-byte block
-constexpr int64_t kFractal = 16;  // rows and columns of a cube fractal
-constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
+using attndsl::kBlockLanes;
+using attndsl::kFractal;
+using attndsl::kHalfBankRow;
+using attndsl::kInt8Depth;
+using attndsl::kRepeatLanes;
+using attndsl::kVectorCores;
+
+// Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
@@ -28,7 +33,8 @@ constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
-constexpr int64_t kRowsPerVector = kMaxRows / 2;  // query rows of one vector core, at most
+// query rows of one vector core, at most
+constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -44,14 +50,14 @@ static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base
 static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
 static_assert(kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128,
     "limits of max_rows; a task is one band of rows");
-static_assert(kMaxRows / 2 % kRowsPerStep == 0, "rows divides the rows of a vector core");
+static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
+    "rows divides the rows of a vector core");
 static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
 static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
 static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
 static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
-constexpr uint32_t kHalfBankRow = 256;  // operands of one instruction begin in different halves
 // UB
 constexpr uint32_t
     kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
@@ -106,9 +112,8 @@ constexpr uint32_t kAccumulatorAt = 0, kWholeScoreAt = kAccumulatorAt + kAccumul
     kRowMaxAt = kNewMaxBlocksAt + kNewMaxBlocksSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
     kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
     kRescaleAt = kNewMaxAt + kNewMaxSlot, kStepAt = kRescaleAt + kRescaleSlot,
-    kTileSumAt = kStepAt + kStepSlot, kUbEnd = kTileSumAt + kTileSumSlot, kUbBytes = 184 * 1024;
-// The top 8 KiB of UB are scratch of Select.
-static_assert(kUbEnd <= kUbBytes, "the buffers fit into UB");
+    kTileSumAt = kStepAt + kStepSlot, kUbEnd = kTileSumAt + kTileSumSlot;
+static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize,  // 2 slots: query rows of the task, Nz
@@ -117,26 +122,25 @@ constexpr uint32_t
     kValueL1Slot = kValueBlock;  // 2 slots: value block, Nz
 constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
     kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot, kL1Bytes = 512 * 1024 - 256;
-static_assert(kL1End <= kL1Bytes, "the buffers fit into L1");
+    kL1End = kValueL1At + 2 * kValueL1Slot;
+static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0Slot = kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize);
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot, kL0aBytes = 64 * 1024;
-static_assert(kL0aEnd <= kL0aBytes, "the buffers fit into L0A");
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 static_assert(kLeftL0Slot % 512 == 0, "slots of L0A are aligned");
 // L0B
 // 2 slots: right operand, Zn
 constexpr uint32_t kRightL0Slot = kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot, kL0bBytes = 64 * 1024;
-static_assert(kL0bEnd <= kL0bBytes, "the buffers fit into L0B");
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot,
-    kL0cBytes = 128 * 1024;
-static_assert(kL0cEnd <= kL0cBytes, "the buffers fit into L0C");
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 // namespace
 // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE

@@ -8,66 +8,66 @@
 // The kernels by their tiling keys.
 enum class SelfAttentionPaEncoderTilingKey : uint64_t {
     kFloat16D128E128Value = 52248,
-    kFloat16D128E128ValueMaskMaskTypeNORM = 1358954646552,
-    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS = 5435818232856,
+    kFloat16D128E128ValueMaskMaskTypeNorm = 1358954646552,
+    kFloat16D128E128ValueSlopesMaskTypeAlibiCompress = 5435818232856,
     kFloat16D128E128ValueLogN = 3197976,
-    kFloat16D128E128ValueClampTypeMINMAX = 6343704,
-    kFloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD = 545393789976,
+    kFloat16D128E128ValueClampTypeMinMax = 6343704,
+    kFloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd = 545393789976,
     kFloat16D128E128 = 3096,
     kFloat16D128E128KeyPadded = 1811942424,
-    kFloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI = 2722438990872,
-    kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM = 1368014343192,
-    kFloat16D128E128ValueMaskMaskFullMaskTypeNORM = 1372544191512,
-    kFloat16D128E128ValueMaskTypeNORMCOMPRESS = 4076863540248,
-    kFloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS = 5462997224472,
-    kFloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS = 9512681524248,
+    kFloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi = 2722438990872,
+    kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm = 1368014343192,
+    kFloat16D128E128ValueMaskMaskFullMaskTypeNorm = 1372544191512,
+    kFloat16D128E128ValueMaskTypeNormCompress = 4076863540248,
+    kFloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress = 5462997224472,
+    kFloat16D128E128ValueMaskTypeSlidingWindowCompress = 9512681524248,
     kFloat16D128E128QueryPadded = 90596969496,
-    kFloat16D128E128ValueMaskMaskTypeALIBI = 2717909142552,
-    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT = 6794772728856,
-    kFloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN = 8153727224856,
+    kFloat16D128E128ValueMaskMaskTypeAlibi = 2717909142552,
+    kFloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt = 6794772728856,
+    kFloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign = 8153727224856,
     kBfloat16D128E128Value = 52249,
-    kBfloat16D128E128ValueMaskMaskTypeNORM = 1358973520921,
-    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESS = 5435818232857,
+    kBfloat16D128E128ValueMaskMaskTypeNorm = 1358973520921,
+    kBfloat16D128E128ValueSlopesMaskTypeAlibiCompress = 5435818232857,
     kBfloat16D128E128ValueLogN = 3197977,
-    kBfloat16D128E128ValueClampTypeMINMAX = 6343705,
-    kBfloat16D128E128ValueKeyBNSDQueryBNSDValueBNSD = 545393789977,
+    kBfloat16D128E128ValueClampTypeMinMax = 6343705,
+    kBfloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd = 545393789977,
     kBfloat16D128E128 = 3097,
     kBfloat16D128E128KeyPadded = 1811942425,
-    kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeALIBI = 2722457865241,
-    kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNORM = 1368033217561,
-    kBfloat16D128E128ValueMaskMaskFullMaskTypeNORM = 1372563065881,
-    kBfloat16D128E128ValueMaskTypeNORMCOMPRESS = 4076863540249,
-    kBfloat16D128E128ValueMaskMaskColumnsMaskTypeALIBICOMPRESS = 5463016098841,
-    kBfloat16D128E128ValueMaskTypeSLIDINGWINDOWCOMPRESS = 9512681524249,
+    kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi = 2722457865241,
+    kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm = 1368033217561,
+    kBfloat16D128E128ValueMaskMaskFullMaskTypeNorm = 1372563065881,
+    kBfloat16D128E128ValueMaskTypeNormCompress = 4076863540249,
+    kBfloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress = 5463016098841,
+    kBfloat16D128E128ValueMaskTypeSlidingWindowCompress = 9512681524249,
     kBfloat16D128E128QueryPadded = 90596969497,
-    kBfloat16D128E128ValueMaskMaskTypeALIBI = 2717928016921,
-    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSSQRT = 6794772728857,
-    kBfloat16D128E128ValueSlopesMaskTypeALIBICOMPRESSLEFTALIGN = 8153727224857,
-    kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQKVONLINE = 224227493071898,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNORMQuantTypeQKVONLINE = 225586598661146,
-    kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSQuantTypeQKVONLINE =
+    kBfloat16D128E128ValueMaskMaskTypeAlibi = 2717928016921,
+    kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt = 6794772728857,
+    kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign = 8153727224857,
+    kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline = 224227493071898,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline = 225586598661146,
+    kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressQuantTypeQkvOnline =
         229663311252506,
-    kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQKVOFFLINE = 224227494644762,
-    kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMINMAXQuantTypeQKVONLINE = 224227499363354,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNORMQuantTypeQKVONLINE =
+    kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline = 224227494644762,
+    kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMinMaxQuantTypeQkvOnline = 224227499363354,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNormQuantTypeQkvOnline =
         225586617535514,
-    kInt8D128E128QkDescaleVpvDescaleQuantTypeQKVONLINE = 224227493022746,
-    kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQKVONLINE = 224229304962074,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeALIBIQuantTypeQKVONLINE =
+    kInt8D128E128QkDescaleVpvDescaleQuantTypeQkvOnline = 224227493022746,
+    kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQkvOnline = 224229304962074,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeAlibiQuantTypeQkvOnline =
         226949932010522,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNORMQuantTypeQKVONLINE =
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNormQuantTypeQkvOnline =
         225595658357786,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNORMQuantTypeQKVONLINE =
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNormQuantTypeQkvOnline =
         225600037211162,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeALIBICOMPRESSQuantTypeQKVONLINE =
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeAlibiCompressQuantTypeQkvOnline =
         229690509118490,
-    kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQKVONLINE = 224318089989146,
-    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeALIBIQuantTypeQKVONLINE = 226945402162202,
-    kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSSQRTQuantTypeQKVONLINE =
+    kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQkvOnline = 224318089989146,
+    kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline = 226945402162202,
+    kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressSqrtQuantTypeQkvOnline =
         231022265748506,
-    kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeALIBICOMPRESSLEFTALIGNQuantTypeQKVONLINE =
+    kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressLeftAlignQuantTypeQkvOnline =
         232381220244506,
-    kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBF16QuantTypeQKVONLINE = 418557985999898,
+    kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline = 418557985999898,
 };
 
 struct SelfAttentionPaEncoderTiling {

@@ -7,6 +7,7 @@
 // qkScale=1.0, bool batchRunStatusEnable=False, int isTriuMask=0, int calcType=3, int kernelType=0,
 // int clampType=0, float clampMin=0.0, float clampMax=0.0, int maskType=0, int kvcacheCfg=0, int
 // scaleType=0, int inputLayout=0, int mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor
+#include <atomic>
 #include <list>
 
 #include <c10/core/DeviceGuard.h>
@@ -231,6 +232,11 @@ Call ReadCall(const at::Tensor &query, const at::Tensor &key,
     return call;
 }
 
+// Whether the caller has promised that no other stream holds cores while a call runs.
+std::atomic<bool> alone_on_device{false};
+
+void SetAlone(bool alone) { alone_on_device = alone; }
+
 void Require(const Status &status)
 {
     TORCH_CHECK(status.Ok(), status.message);
@@ -275,9 +281,10 @@ at::Tensor RunOnNpu(const at::Tensor &query, const at::Tensor &key,
                 : call.query.dtype))));
     at.output = output.data_ptr();
     const auto stream = c10_npu::getCurrentNPUStream().stream(true);
-    constexpr int64_t kCores = 20;  // every Atlas A2 and A3 has as many cube cores
+    DeviceShare share;
+    Require(ShareOf(device.index(), alone_on_device, share));
     warnings.clear();
-    Require(Run(call, at, kCores, stream, [&](size_t bytes) { return reader.Take(bytes); },
+    Require(Run(call, at, share, stream, [&](size_t bytes) { return reader.Take(bytes); },
         [&](const void *data, size_t bytes) { return reader.Upload(data, bytes); }, warnings));
     return output;
 }
@@ -333,6 +340,7 @@ TORCH_LIBRARY_FRAGMENT(attndsl, library)
         "int calcType=3, int kernelType=0, int clampType=0, float clampMin=0.0, float "
         "clampMax=0.0, int maskType=0, int kvcacheCfg=0, int scaleType=0, int inputLayout=0, int "
         "mlaVHeadSize=0, int cacheType=0, int windowSize=0) -> Tensor");
+    library.def("self_attention_pa_encoder_alone_on_device(bool alone) -> ()", TORCH_FN(SetAlone));
 }
 
 TORCH_LIBRARY_IMPL(attndsl, PrivateUse1, library)

@@ -246,7 +246,7 @@ inline Status CheckEarly(const Call &call)
 {
     // headNum: must be a multiple of kvHeadNum
     if (call.kvHeadNum > 0
-        && !(call.kvHeadNum != 0 && FloorMod(call.headNum, call.kvHeadNum) == 0)) {
+        && !(call.kvHeadNum != 0 && FloorModOrZero(call.headNum, call.kvHeadNum) == 0)) {
         Values values;
         values.Add("headNum", call.headNum);
         values.Add("kvHeadNum", call.kvHeadNum);
@@ -765,7 +765,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             NearestLegal(128, " of headSize"));
     }
     // query: must have a head size that is a multiple of 16
-    if (!(FloorMod(sizes.headSize, 16) == 0)) {
+    if (!(FloorModOrZero(sizes.headSize, 16) == 0)) {
         Values values;
         values.Add("headSize", sizes.headSize);
         return Violation("HeadSizeError", kOperator, "query",
@@ -782,13 +782,13 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "it must be " + Text(sizes.key_layout));
     }
     // key: a head must have at most 128 * 128 elements a block
-    if (!(sizes.headSize != 0 && sizes.blockSize <= FloorDiv(16384, sizes.headSize))) {
+    if (!(sizes.headSize != 0 && sizes.blockSize <= FloorDivOrZero(16384, sizes.headSize))) {
         Values values;
         values.Add("blockSize", sizes.blockSize);
         values.Add("headSize", sizes.headSize);
         return Violation("PagingError", kOperator, "key",
             "a head must have at most 128 * 128 elements a block", values,
-            NearestLegal(FloorDiv(16384, sizes.headSize), " of blockSize"));
+            NearestLegal(FloorDivOrZero(16384, sizes.headSize), " of blockSize"));
     }
     // seqLen: must not be negative
     if (call.seqLen.Readable()) {
@@ -830,7 +830,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
     // kvSeqLen: the prefix must be a multiple of 128
     if (call.kvSeqLen.Readable() && call.seqLen.Readable()) {
         for (int64_t b = 0; b < sizes.batch; ++b) {
-            if (!(FloorMod(call.kvSeqLen.GetValue(b) - call.seqLen.GetValue(b), 128) == 0)) {
+            if (!(FloorModOrZero(call.kvSeqLen.GetValue(b) - call.seqLen.GetValue(b), 128) == 0)) {
                 Values values;
                 values.AddElement("kvSeqLen", call.kvSeqLen, b);
                 values.AddElement("seqLen", call.seqLen, b);

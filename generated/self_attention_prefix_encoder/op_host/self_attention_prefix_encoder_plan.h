@@ -50,10 +50,7 @@ constexpr int64_t kPositionsWithLargeTasks = 9;
 // of those 9 parts, below which small tasks are worth reading keys more often
 constexpr int64_t kPositionsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-// bytes for keys and values: half of the L2 of 192 MiB (Atlas A2)
-constexpr int64_t kL2BytesOfKeys = 100663296;
-// lanes of a partial maximum or sum: a 32-byte block, so that any row can be addressed
-constexpr int64_t kStatisticLanes = 8;
+constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 
@@ -75,19 +72,29 @@ struct Problem {
     int64_t cores = 0;  // cube cores of the device
     int64_t maxBlockNum = 0;  // columns of a block table
     int64_t blockSize = 0;  // rows of a cache block
+    int64_t l2Bytes = 0;  // bytes of the device's L2
+    // 1 if all blocks start at once, so that they may wait for each other
+    int64_t startTogether = 0;
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
 };
 
-// A launch. `key` selects the kernel, 0 if none is generated for the problem, or if a task would
-// have more rows than the kernel takes (`rowsBeyondLimit`, else 0). `scheduleMode`: kBatchMode if
-// blocks wait for each other. Blocks and workspace are in `tiling`.
+// Whether a problem can be launched.
+enum class PlanStatus : uint32_t {
+    kPlanned,
+    kNoKernel,  // no kernel is generated for the problem
+    kTooManyRows,  // a task would have more rows than its kernel takes
+};
+
+// A launch, if `status` says that it is planned. `key` selects the kernel. `scheduleMode`:
+// kBatchMode if blocks wait for each other. Blocks and workspace are in `tiling`.
 constexpr uint32_t kBatchMode = 1;  // all blocks start at once, or none
 struct Plan {
+    PlanStatus status = PlanStatus::kNoKernel;
     uint64_t key = 0;
     uint32_t scheduleMode = 0;
-    int64_t rowsBeyondLimit = 0;
+    int64_t taskRows = 0;  // query rows of a task, where they are too many
     SelfAttentionPrefixEncoderTiling tiling{};
 };
 
@@ -101,12 +108,12 @@ inline SelfAttentionPrefixEncoderTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows;  // query rows of one task, at most
-    int64_t rowsPerBand;  // query rows of a band of a task's rows
-    int64_t tileKeys;  // keys of one score tile
-    int64_t paddedHeadSize;  // head size this kernel is specialized on, padded to 16
-    int64_t prefetch;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring;  // workspace slots between cube and vector cores
+    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
+    int64_t tileKeys = 0;  // keys of one score tile
+    int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
+    int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    int64_t ring = 0;  // workspace slots between cube and vector cores
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -126,7 +133,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         problem.maxBlockNum * problem.blockSize
             * ((problem.headSize + problem.headSize) * kBytesOfFloat16);
     // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, kL2BytesOfKeys / MaxOf(1, bytesOfHead));
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
     // even groups of heads
     const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
@@ -187,7 +194,10 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     }
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    tiling.splits = MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles));
+    tiling.splits =
+        problem.startTogether > 0
+            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+            : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
 }
@@ -240,7 +250,7 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTilin
     tiling.partialMaxOffset = 0;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
-        RoundUp(partialRows * kStatisticLanes * kBytesOfFloat32, kWorkspaceAlignment);
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
     tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
     tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
@@ -279,13 +289,14 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     return tiling;
 }
 
-// The kernel that a problem is launched with; `key` is 0 if none is generated for it.
+// The kernel that a problem is launched with.
 struct Choice {
-    SelfAttentionPrefixEncoderTilingKey key;
+    SelfAttentionPrefixEncoderTilingKey key{};
     Kernel kernel;
 };
 
-inline Choice SelectKernel(const Problem &problem)
+// Whether a kernel is generated for a problem; `choice` becomes the first that takes it.
+inline bool SelectKernel(const Problem &problem, Choice &choice)
 {
     using Key = SelfAttentionPrefixEncoderTilingKey;
     // All kernels ask for this.
@@ -293,19 +304,23 @@ inline Choice SelectKernel(const Problem &problem)
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.headSize > 112 && problem.headSize <= 128 &&
         problem.clampType == values::ClampType::kUndefined)) {
-        return Choice{};
+        return false;
     }
     // self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK: float16 or bfloat16
     if ((problem.maskType == values::MaskType::kNormCompress
         || problem.maskType == values::MaskType::kCausalMask)) {
         namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128MaskTypeCAUSALMASK
-                : Key::kBfloat16D128MaskTypeCAUSALMASK;
-        return Choice{key,
-            {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys,
-                schedule::kPaddedHeadSize, schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128MaskTypeCausalMask
+                : Key::kBfloat16D128MaskTypeCausalMask;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS: float16 or
     // bfloat16
@@ -314,61 +329,72 @@ inline Choice SelectKernel(const Problem &problem)
         problem.maskType != values::MaskType::kNormCompress) {
         namespace schedule =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS
-                : Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128MaskMaskColumnsMaskTypeAlibiCompress
+                : Key::kBfloat16D128MaskMaskColumnsMaskTypeAlibiCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS
-                : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128SlopesMaskTypeAlibiCompress
+                : Key::kBfloat16D128SlopesMaskTypeAlibiCompress;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
-        const Key key =
+        choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
-                ? Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT
-                : Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT;
-        return Choice{key,
-            {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kPaddedHeadSize,
-                schedule::kPrefetch, schedule::kRing}};
+                ? Key::kFloat16D128SlopesMaskTypeAlibiCompressSqrt
+                : Key::kBfloat16D128SlopesMaskTypeAlibiCompressSqrt;
+        choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.ring = schedule::kRing;
+        return true;
     }
-    return Choice{};
+    return false;
 }
 
 // The launch of a problem. `empty`: there is nothing to compute; one block starts and ends.
 inline Plan PlanLaunch(const Problem &problem, bool empty = false)
 {
-    const Choice choice = SelectKernel(problem);
     Plan plan{};
-    plan.key = static_cast<uint64_t>(choice.key);
-    if (plan.key == 0) {
+    Choice choice;
+    if (!SelectKernel(problem, choice)) {
+        plan.status = PlanStatus::kNoKernel;
         return plan;
     }
+    plan.key = static_cast<uint64_t>(choice.key);
     SelfAttentionPrefixEncoderTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
-        plan.key = 0;
-        plan.rowsBeyondLimit = tiling.rowsPerTask;
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.status = PlanStatus::kPlanned;
     return plan;
 }
 

@@ -12,6 +12,9 @@
  * kernels of others stay out of it.
  */
 #include "kernel_operator.h"
+// CANN's build wraps a kernel of both kinds of core in text that calls matmul::clearWorkspace,
+// which this header declares.
+#include "lib/matmul_intf.h"
 #include "self_attention_prefix_encoder_tiling.h"
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16 || ORIG_DTYPE_QUERY == DT_BF16
 #include "self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK.h"
@@ -33,14 +36,14 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_FLOAT16
     if (TILING_KEY_IS(276496)) {
         static_assert(276496 == static_cast<uint64_t>(
-            Key::kFloat16D128MaskTypeCAUSALMASK));
+            Key::kFloat16D128MaskTypeCausalMask));
         namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(424208)) {
         static_assert(424208 == static_cast<uint64_t>(
-            Key::kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
+            Key::kFloat16D128MaskMaskColumnsMaskTypeAlibiCompress));
         namespace chosen =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
@@ -48,14 +51,14 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
             tilingData);
     } else if (TILING_KEY_IS(369168)) {
         static_assert(369168 == static_cast<uint64_t>(
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESS));
+            Key::kFloat16D128SlopesMaskTypeAlibiCompress));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(461328)) {
         static_assert(461328 == static_cast<uint64_t>(
-            Key::kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
+            Key::kFloat16D128SlopesMaskTypeAlibiCompressSqrt));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         chosen::SelfAttentionPrefixEncoderKernel<half> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
@@ -65,14 +68,14 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
 #if !defined(ORIG_DTYPE_QUERY) || ORIG_DTYPE_QUERY == DT_BF16
     if (TILING_KEY_IS(276497)) {
         static_assert(276497 == static_cast<uint64_t>(
-            Key::kBfloat16D128MaskTypeCAUSALMASK));
+            Key::kBfloat16D128MaskTypeCausalMask));
         namespace chosen = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(424209)) {
         static_assert(424209 == static_cast<uint64_t>(
-            Key::kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS));
+            Key::kBfloat16D128MaskMaskColumnsMaskTypeAlibiCompress));
         namespace chosen =
             self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
@@ -80,14 +83,14 @@ extern "C" __global__ __aicore__ void self_attention_prefix_encoder_custom(GM_AD
             tilingData);
     } else if (TILING_KEY_IS(369169)) {
         static_assert(369169 == static_cast<uint64_t>(
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESS));
+            Key::kBfloat16D128SlopesMaskTypeAlibiCompress));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,
             tilingData);
     } else if (TILING_KEY_IS(461329)) {
         static_assert(461329 == static_cast<uint64_t>(
-            Key::kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT));
+            Key::kBfloat16D128SlopesMaskTypeAlibiCompressSqrt));
         namespace chosen = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         chosen::SelfAttentionPrefixEncoderKernel<bfloat16_t> kernel;
         kernel.Run(query, key, value, blockTables, seqLen, kvSeqLen, slopes, output, userWorkspace,

@@ -179,7 +179,10 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                cubeSteps_[slot] = {tile, slot, rowFractals, itemSlot};
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].slot = slot;
+                cubeSteps_[slot].rowFractals = rowFractals;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (stepsBegun_ > kPrefetch) {
                     const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
                     const Item &earlierWork = items_[earlier.itemSlot];
@@ -229,14 +232,18 @@ private:
             const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
             items_[itemPlace] = DecodeItem(turn);
             const Item &work = items_[itemPlace];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, 2);
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 const int64_t itemSlot = itemsBegun_ % kRing;
-                vectorSteps_[slot] = {tile, rows, slot, rowBegin, itemSlot};
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].slot = slot;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -292,12 +299,12 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t roundOfItem =
+        const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
         const int64_t item =
-            MinOf(blockIndex_ + roundOfItem * blockCount_
-                + (tiling_.items / blockCount_ > roundOfItem
-                    && (tiling_.items / blockCount_ - roundOfItem) % 2 == 1
+            MinOf(blockIndex_ + roundOfTurn * blockCount_
+                + (tiling_.items / blockCount_ > roundOfTurn
+                    && (tiling_.items / blockCount_ - roundOfTurn) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
@@ -353,7 +360,6 @@ private:
         return rowsBeforeSum_;
     }
 
-    // Cube stages
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -516,8 +522,7 @@ private:
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
-    // Vector stages
-    // Initializes the maxima and sums of the rows.
+    // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -664,7 +669,7 @@ private:
             }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            Adds(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, 0.0f, chunk);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
@@ -704,7 +709,7 @@ private:
         }
     }
 
-    // Initializes the weighted sums of the rows.
+    // Weighted sums begin with 0: the first tile is added like all others.
     __aicore__ inline void StartSums(int64_t rows)
     {
         if (rows > 0) {
@@ -784,7 +789,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                Adds(rowsOut_, accumulator_[r0 * kPaddedHeadSize], 0.0f, chunk * kPaddedHeadSize);
+                CopyLanes(rowsOut_, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + chunk, runLength);
@@ -818,7 +823,9 @@ private:
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
-        for (int64_t unit = blockIndex_ * 2 + subBlock_; unit < units; unit += blockCount_ * 2) {
+        for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
+             unit < units;
+             unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
@@ -846,7 +853,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Exp(mergedRescale_, mergedRescale_, statisticLanes);
                 Exp(partMax_, partMax_, statisticLanes);
-                Adds(mergedMax_, newMaxBlocks_, 0.0f, statisticLanes);
+                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
                 Mul(partSum_, partSum_, partMax_, statisticLanes);

@@ -7,14 +7,14 @@
 
 // The kernels by their tiling keys.
 enum class SelfAttentionPrefixEncoderTilingKey : uint64_t {
-    kFloat16D128MaskTypeCAUSALMASK = 276496,
-    kFloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS = 424208,
-    kFloat16D128SlopesMaskTypeALIBICOMPRESS = 369168,
-    kFloat16D128SlopesMaskTypeALIBICOMPRESSSQRT = 461328,
-    kBfloat16D128MaskTypeCAUSALMASK = 276497,
-    kBfloat16D128MaskMaskColumnsMaskTypeALIBICOMPRESS = 424209,
-    kBfloat16D128SlopesMaskTypeALIBICOMPRESS = 369169,
-    kBfloat16D128SlopesMaskTypeALIBICOMPRESSSQRT = 461329,
+    kFloat16D128MaskTypeCausalMask = 276496,
+    kFloat16D128MaskMaskColumnsMaskTypeAlibiCompress = 424208,
+    kFloat16D128SlopesMaskTypeAlibiCompress = 369168,
+    kFloat16D128SlopesMaskTypeAlibiCompressSqrt = 461328,
+    kBfloat16D128MaskTypeCausalMask = 276497,
+    kBfloat16D128MaskMaskColumnsMaskTypeAlibiCompress = 424209,
+    kBfloat16D128SlopesMaskTypeAlibiCompress = 369169,
+    kBfloat16D128SlopesMaskTypeAlibiCompressSqrt = 461329,
 };
 
 struct SelfAttentionPrefixEncoderTiling {
