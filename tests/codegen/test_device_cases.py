@@ -115,7 +115,7 @@ def test_all_cases_pass_on_the_emulator(operator, tmp_path):
 
 
 def test_numbers_that_a_kernel_does_not_read_are_left_out():
-    """Bounds of clamped scores, where these are not clamped; not where they are, nor what all kernels read."""
+    """Bounds of clamped scores, where none are clamped; not where they are, nor what all kernels read."""
     operator = next(mode for mode in ops.self_attention.modes if mode.name.endswith("pa_encoder"))
 
     def unread(**settings):
