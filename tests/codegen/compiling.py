@@ -36,6 +36,9 @@ aclTensor *aclCreateTensor(const int64_t *, uint64_t, aclDataType, const int64_t
     const int64_t *, uint64_t, void *);
 aclTensorList *aclCreateTensorList(const aclTensor *const *, uint64_t);
 aclIntArray *aclCreateIntArray(const int64_t *, uint64_t);
+aclnnStatus aclDestroyTensor(const aclTensor *);
+aclnnStatus aclDestroyTensorList(const aclTensorList *);
+aclnnStatus aclDestroyIntArray(const aclIntArray *);
 aclnnStatus aclnn{type}GetWorkspaceSize({parameters}, uint64_t *, aclOpExecutor **);
 aclnnStatus aclnn{type}(void *, uint64_t, aclOpExecutor *, aclrtStream);
 """

@@ -108,9 +108,10 @@ static void AddResults(gert::Context &context)
         context.results.push_back(info);
     }}
 }}
-extern "C" void infer(const Blob *blobs, const char *kinds, char *out, int64_t room)
+extern "C" void infer(const Blob *blobs, const char *kinds, int64_t missing, char *out, int64_t room)
 {{
     gert::InferShapeContext shapes;
+    shapes.missing = static_cast<size_t>(missing);
     gert::InferDataTypeContext dtypes;
     Fill(shapes, blobs, kinds);
     Fill(dtypes, blobs, kinds);
@@ -200,10 +201,12 @@ class OpHost:
         call: Mapping[str, Any],
         unknown: Mapping[str, Sequence[int]] | None = None,
         unread: bool = False,
+        missing: int = -1,
     ) -> list[tuple[str, tuple[int, ...]]] | None:
         """Dtype and shape of each output, or None where the call is refused.
 
-        ``unknown``: shapes that a graph's compilation sees, by argument; ``unread``: integers have no values.
+        ``unknown``: shapes that a graph's compilation sees, by argument; ``unread``: integers have no values;
+        ``missing``: the index of an output that the context does not have.
         """
         blobs = self._blobs(call)
         for position, item in enumerate(self.names.arguments):
@@ -213,7 +216,7 @@ class OpHost:
             if unknown is not None and item.spec.name in unknown:
                 for each in blob.entries[: blob.count] if item.listed else (blob,):
                     self._shape(each, unknown[item.spec.name])
-        rows = self._text(self._library.infer, blobs, self._kinds)
+        rows = self._text(self._library.infer, blobs, self._kinds, ctypes.c_int64(missing))
         return None if rows is None else [(GE_TYPES[row[0]], tuple(row[1:])) for row in rows]
 
     def _shape(self, blob: Blob, sizes: Sequence[int]) -> None:

@@ -15,7 +15,10 @@ from attndsl.base.package_files import generated_dir
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
+from attndsl.codegen.samples.device_cases import unread_numbers
+from attndsl.compiler.compile import Compiled
 from attndsl.emulator.toolchain import find_compiler
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load, shipped_names
 
 from .project_runs import Emulated, device_test
@@ -109,3 +112,24 @@ def test_all_cases_pass_on_the_emulator(operator, tmp_path):
     device, module = Emulated(operator, folder, tmp_path), device_test(folder)
     rows = [module.run(device, case) for case in cases_of(folder)]
     assert [row for row in rows if not row["ok"]] == []
+
+
+def test_numbers_that_a_kernel_does_not_read_are_left_out():
+    """Bounds of clamped scores, where none are clamped; not where they are, nor what all kernels read."""
+    operator = next(mode for mode in ops.self_attention.modes if mode.name.endswith("pa_encoder"))
+
+    def unread(**settings):
+        special = Specialization(
+            dtype="float16",
+            padded_head_size=128,
+            features=frozenset({"value"}),
+            settings=tuple(settings.items()),
+        )
+        made = Compiled(
+            operator=operator, specialization=special, begun=None, schedule=None, joint=None, program=None
+        )
+        return unread_numbers(made)
+
+    plain, clamped = unread(), unread(clampType=1)
+    assert {"clampMin", "clampMax"} <= plain and "qkScale" not in plain
+    assert not {"clampMin", "clampMax"} & clamped

@@ -85,6 +85,16 @@ def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
         assert got is not None and got[: len(expected)] == expected, label
 
 
+def test_a_context_without_an_output_is_refused(folder, capfd):
+    """Shapes are written where there is room for them alone."""
+    made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
+    rows = np.zeros((2, 4, 16), np.float16)
+    call = {"query": rows[:, :1], "key": [rows], "value": [rows], "num_heads": 1}
+    assert made.infer(call) == [("float16", (2, 1, 16))] and not capfd.readouterr().err
+    assert made.infer(call, missing=0) is None
+    assert "the context has no output 0" in capfd.readouterr().err
+
+
 LENGTHS = [None, [3, 10], [7]]
 TILED_FAST = [("BSH", ("attn_mask",), None), ("BNSD", (), [3, 10])]
 DTYPES_FIRST = KernelRequest(dtypes=("float16",), head_sizes=(16,))

@@ -22,7 +22,7 @@ from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.project import plan_project
-from attndsl.codegen.project.project_files import ReadmeFacts, binding_files
+from attndsl.codegen.project.project_files import ReadmeFacts, attribute_lines, binding_files
 from attndsl.codegen.samples.device_cases import random_tensor
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.contract.arguments import DTYPES
@@ -284,3 +284,13 @@ def test_every_file_that_the_readme_names_is_there(project):
         assert (project / name).is_dir(), name
     for name in re.findall(r"`(\w+/[\w./]+\.\w+)`", text):
         assert (project / name).is_file(), name
+
+
+def test_attributes_with_a_meaning_are_told():
+    told = list(attribute_lines(names_of(ops.nsa_compress_attention)))
+    assert any(
+        line.startswith("`index_reading` (`op`, `paper`, `literal0`; default `op`): where ") for line in told
+    )
+    assert "`relaxed` (default `False`): head sizes need not be multiples of 16" in told
+    assert "`compress_stride`: d" in told
+    assert not any("head_num" in line for line in told), "the contract says nothing of it"

@@ -24,7 +24,7 @@ from attndsl.codegen.kernel.device_header import DEVICE_HEADER
 from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.samples.device_files import device_files, kernel_path, schedule_path
-from attndsl.codegen.text.line_breaks import WIDTH, wrap
+from attndsl.codegen.text.line_breaks import WIDTH, wrap, wrap_lines
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
@@ -305,6 +305,24 @@ def test_long_arguments_are_broken_inside_or_begin_a_line():
         "    + head * pitch1_ + query * pitch2_],",
         "    0);",
     ]
+
+
+def test_what_a_comment_leaves_over_goes_on_in_its_next_line():
+    """In the middle of a sentence only; not into a list, another comment, or code."""
+    assert list(wrap_lines(["  // one two three four", "  // five six", "int a;"], 20)) == [
+        "  // one two three",
+        "  // four five six",
+        "int a;",
+    ]
+    for after in ("//   five", "    // five", "int five;", "//"):
+        found = list(wrap_lines(["// one two three four", after], 17))
+        assert found == ["// one two three", "// four", after]
+    assert list(wrap_lines(["// one two three four.", "// Five."], 17)) == [
+        "// one two three",
+        "// four.",
+        "// Five.",
+    ]
+    assert list(wrap_lines(["// one two three four"], 17)) == ["// one two three", "// four"]
 
 
 def test_what_is_not_wrapped():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from attndsl.api import ops
+from attndsl.codegen.host.tiling_text import key_digits
 from attndsl.codegen.kernel_set.dispatch_guards import guards
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.kernel_set.kernel_request import wanted_specializations
@@ -106,6 +107,19 @@ def test_a_key_is_read_digit_by_digit():
     found = {each.name: each.value for each in digits(ops.incre_flash_attention, special)}
     assert (found["dtype of query"], found["head size"], found["attn_mask"]) == (1, 8, 1)
     assert (found["pse_shift"], found["split(key)"], found["split(value)"]) == (0, 1, 1)
+
+
+def test_the_legend_of_keys_tells_their_digits():
+    """Weights and values of each digit; none where kernels have different ones."""
+    first = compiled(ops.incre_flash_attention, replace(BASE, settings=SPLIT))
+    second = compiled(ops.incre_flash_attention, replace(BASE, dtype="bfloat16", settings=SPLIT))
+    lines = list(key_digits([first, second]))
+    assert lines[0] == "dtype of query: 0 to 1, times 1" and lines[1].startswith("head size / 16: 0 to ")
+    weights = [int(line.rpartition(" ")[2]) for line in lines]
+    values = [digit.value for digit in digits(first.operator, first.specialization)]
+    assert sum(weight * value for weight, value in zip(weights, values, strict=True)) == tiling_key(first)
+    other = compiled(first.operator, replace(first.specialization, padded_value_size=64))
+    assert list(key_digits([first, other])) == []
 
 
 def scaled(*, tensors: int = 0, by_two: bool = False) -> Operator:

@@ -6,10 +6,28 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 1, times 1
+//   head size / 16: 0 to 127, times 2
+//   attn_mask: 0 to 1, times 256
+//   pse_shift: 0 to 1, times 512
+//   quant_scale2: 0 to 1, times 1024
+//   quant_offset2: 0 to 1, times 2048
+//   antiquant_scale: 0 to 1, times 4096
+//   antiquant_offset: 0 to 1, times 8192
+//   block_table: 0 to 1, times 16384
+//   kv_padding_size: 0 to 1, times 32768
+//   split(key): 0 to 2, times 65536
+//   split(value): 0 to 2, times 196608
 enum class IncreFlashAttentionTilingKey : uint64_t {
     kFloat16D64AttnMask = 264,
 };
 
+// Axes of tensors, as strides are named after them:
+//   B: batch rows, B
+//   N: query heads, N
+//   K: key/value heads, kvN
+//   T: key positions of a batch row, S
 struct IncreFlashAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

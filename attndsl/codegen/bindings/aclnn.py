@@ -32,9 +32,9 @@ def _tensor(item: Argument, case: DeviceCase) -> Iterator[str]:
     kind = "aclIntArray" if item.on_host else "aclTensorList" if item.listed else "aclTensor"
     value = "nullptr"
     if given and item.on_host:
-        value = f"aclCreateIntArray({sample}.values.data(), {sample}.values.size())"
+        value = f"call.Integers({sample})"
     elif given:
-        value = f"MakeList({sample})" if item.listed else f"MakeTensor({sample}.dtype, {sample}.shape)"
+        value = f"call.List({sample})" if item.listed else f"call.Filled({sample})"
     yield f"{kind} *{item.name} = {value};"
 
 
@@ -52,4 +52,4 @@ def _attribute(item: Argument, case: DeviceCase) -> Iterator[str]:
 def _output(name: str, array: object) -> str:
     shape = ", ".join(str(size) for size in getattr(array, "shape", ()))
     dtype = dtype_member(str(getattr(array, "dtype", "")))
-    return f"aclTensor *{name} = MakeTensor(DataType::{dtype}, {{{shape}}});"
+    return f"aclTensor *{name} = call.Result(DataType::{dtype}, {{{shape}}});"

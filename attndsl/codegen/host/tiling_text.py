@@ -32,12 +32,14 @@ from attndsl.codegen.kernel.schedule_header import schedule_file
 from attndsl.codegen.kernel.shared_texts import shared_texts
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
 from attndsl.codegen.kernel_set.kernel_names import kernel_name, named_keys
+from attndsl.codegen.kernel_set.tiling_keys import SIZE_DIGITS, digits
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import constant
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Element, Expr, Load, Named, Scope, Symbol, negation
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, dtype_of, given, kind_of
+from attndsl.graph.nodes import AXIS_MEANINGS
 from attndsl.lowering.signature.specialization import feature_names
 from attndsl.spec.contract.contract import Contract
 from attndsl.tile.program import Constant, TilingField, tiling_field_ref
@@ -64,6 +66,8 @@ class HostText:
     operator: str
     guard: str
     keys: tuple[tuple[str, int], ...]
+    key_digits: tuple[str, ...]
+    axes: tuple[str, ...]
     words: tuple[Words, ...]
     problem: tuple[Row, ...]
     fields: tuple[Row, ...]
@@ -90,20 +94,50 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
     functions, forms, planned = _tiling_functions(kernels, words, constants)
     problem = tuple(problem_rows(kernels))
     members = {row.name for row in problem}
+    fields = tuple(_fields(kernels))
     return HostText(
         names=names,
         operator=comment(operator.name),
         guard=f"ATTNDSL_{names.op.upper()}",
         keys=named_keys(kernels),
+        key_digits=tuple(key_digits(kernels)),
+        axes=tuple(_axes(operator, fields)),
         words=tuple({each.name: each for each in words.values() if each.member in members}.values()),
         problem=problem,
-        fields=tuple(_fields(kernels)),
+        fields=fields,
         kernel_members=(*constants, *forms),
         host_constants=tuple(_host_constants(kernels)),
         schedules=tuple(schedule_file(text.name) for text in shared_texts(kernels).texts),
         functions=functions,
         dispatch=dispatch(planned, words),
     )
+
+
+def key_digits(kernels: Sequence[Compiled]) -> Iterator[str]:
+    """What the digits of the kernels' tiling keys tell, the lowest first, each with its weight and values.
+
+    Nothing where some of the kernels have other digits than the rest.
+    """
+    found = {
+        tuple((digit.name, digit.base) for digit in digits(each.operator, each.specialization))
+        for each in kernels
+    }
+    if len(found) > 1:
+        return
+    weight, fractal = 1, kernels[0].operator.device.architecture.fractal
+    for name, base in next(iter(found)):
+        unit = f" / {fractal}" if name in SIZE_DIGITS else ""
+        yield comment(f"{name}{unit}: 0 to {base - 1}, times {weight}")
+        weight *= base
+
+
+def _axes(operator: Contract, fields: Sequence[Row]) -> Iterator[str]:
+    """The axes that names of strides end in, with their meanings and sizes."""
+    used = {row.name[-1] for row in fields if row.name[:-1].endswith("Stride")}
+    for axis, meaning in AXIS_MEANINGS.items():
+        if axis in used:
+            size = operator.axis_extents.get(axis)
+            yield comment(f"{axis}: {meaning}" + ("" if size is None else f", {size}"))
 
 
 def _tiling_functions(

@@ -34,6 +34,9 @@ from attndsl.spec.operator.covering import choosable
 MOST_BITS = 63
 """Bits of a key; signed and unsigned readers agree on it."""
 
+SIZE_DIGITS = ("head size", "value size")
+"""Digits that are a padded size in fractals."""
+
 
 class TooManyKernels(UserError, ValueError):
     """An operator has more specializations than tiling keys."""
@@ -101,9 +104,9 @@ def digits(operator: Contract, special: Specialization) -> Iterator[Digit]:
     yield Digit(f"dtype of {io.name}", io.dtypes.index(special.dtype), len(io.dtypes))
     architecture = operator.device.architecture
     sizes = largest_head(architecture) // architecture.fractal + 1
-    yield Digit("head size", special.padded_head_size // architecture.fractal, sizes)
+    yield Digit(SIZE_DIGITS[0], special.padded_head_size // architecture.fractal, sizes)
     if special.padded_value_size is not None:
-        yield Digit("value size", special.padded_value_size // architecture.fractal, sizes)
+        yield Digit(SIZE_DIGITS[1], special.padded_value_size // architecture.fractal, sizes)
     for name in feature_names(operator):
         yield Digit(name, int(name in special.features), 2)
     yield from _settings(operator, special)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -18,12 +18,14 @@ from attndsl.codegen.kernel.shared_texts import SharedText
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
+from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.project.lacking import lacking
 from attndsl.codegen.samples.device_cases import DeviceCase, cases_of
 from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
-from attndsl.codegen.text.render import render
+from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
+from attndsl.spec.contract.arguments import ParamSpec
 
 _DOCSTRING = 90
 """Columns of the first docstring of a Python function, without its indent and quotes."""
@@ -108,7 +110,12 @@ def build_files(
     names: Names, page: ReadmeFacts, *, samples: bool, tests: bool, missing: Sequence[str] = ()
 ) -> dict[str, str]:
     """README, build script and build rules of the operator package; ``missing``: what the project lacks."""
-    told = {"samples": samples, "tests": tests, "missing": missing}
+    told = {
+        "samples": samples,
+        "tests": tests,
+        "missing": missing,
+        "attributes": tuple(attribute_lines(names)),
+    }
     return {
         "README.md": render("project/README.md.j2", project=page, **told),
         "CMakeLists.txt": render("project/CMakeLists.txt.j2", names=names),
@@ -119,6 +126,21 @@ def build_files(
         "op_host/CMakeLists.txt": render("project/op_host_CMakeLists.txt.j2", names=names),
         "op_kernel/CMakeLists.txt": render("project/op_kernel_CMakeLists.txt.j2", names=names),
     }
+
+
+def attribute_lines(names: Names) -> Iterator[str]:
+    """The operator's attributes of which the contract says what they mean: legal words, default, meaning."""
+    for item in names.params:
+        spec = item.spec
+        assert isinstance(spec, ParamSpec)
+        if not item.meaning:
+            continue
+        words = dict.fromkeys(spec.choices.values())  # one of each that have several names
+        told = [", ".join(f"`{comment(str(each))}`" for each in words)] if words else []
+        if spec.optional:
+            told.append(f"default `{comment(str(spec.default))}`")
+        aside = f" ({'; '.join(told)})" if told else ""
+        yield f"`{item.name}`{aside}: {item.meaning}"
 
 
 def binding_files(names: Names, page: ReadmeFacts) -> dict[str, str]:
@@ -162,10 +184,9 @@ def launch_files(names: Names, case: DeviceCase | None) -> dict[str, str]:
     lines, order = aclnn_lines(names, case), aclnn_order(names)
     return found | {
         "direct/main.cpp": render("direct/main.cpp.j2", **values),
+        "direct/sample_tensors.h": runtime("direct/sample_tensors.h"),
         "direct/sample_case.h": render("direct/sample_case.h.j2", **values),
-        "aclnn/main.cpp": render(
-            "aclnn/call.cpp.j2", names=names, dtypes=DTYPE_ROWS, aclnn=lines, order=order
-        ),
+        "aclnn/main.cpp": render("aclnn/call.cpp.j2", **values, dtypes=DTYPE_ROWS, aclnn=lines, order=order),
         "aclnn/CMakeLists.txt": render("aclnn/CMakeLists.txt.j2", names=names),
     }
 

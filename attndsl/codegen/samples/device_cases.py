@@ -11,7 +11,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from attndsl.codegen.kernel_set.kernel_request import legal_choice
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.expr.argument_facts import LONGEST, kind_of, passed, split_of
+from attndsl.graph.nodes import expressions_of
 from attndsl.lowering.errors import ScheduleError
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -29,6 +30,7 @@ from attndsl.lowering.signature.specialization import (
     feature_names,
     features_told,
     kernel_inputs,
+    settings_of,
 )
 from attndsl.reference import run as reference
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
@@ -282,11 +284,11 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     tensors = {spec.name: spec for spec in operator.tensors}
     if sum(_size(arguments[key]) for key in tensors if key in arguments) > MOST_INPUTS:
         return None
-    held = _held_to_values(operator)
+    held, unread = _held_to_values(operator), unread_numbers(compiled)
     recipes = {
         key: _recipe(tensors[key], value, seed, key in held) if key in tensors else value
         for seed, (key, value) in enumerate(arguments.items(), 1)
-        if value is not None and not isinstance(value, bytes)
+        if value is not None and not isinstance(value, bytes) and key not in unread
     }
     if any(len(zlib.compress(each)) > MOST_STORED for each in _stored(recipes)):
         return None
@@ -305,6 +307,20 @@ def _small(compiled: Compiled, case: Case, name: str) -> DeviceCase | None:
     lengths = (spec.name for spec in operator.tensors if spec.kind == "lengths" and spec.name in recipes)
     entries = {each: int(call.arrays[each].size) for each in lengths}
     return DeviceCase(name, recipes, expected, entries, {each: precision(call, each) for each in expected})
+
+
+@lru_cache(maxsize=1024)
+def unread_numbers(compiled: Compiled) -> frozenset[str]:
+    """Optional parameters that are numbers of any size and that the kernel's computation does not read.
+
+    Calls leave them out: a random one looks as if it meant something.
+    """
+    operator, special = compiled.operator, compiled.specialization
+    graph = operator.graph(kernel_inputs(operator, special.features), settings_of(operator, special))
+    read = {name for expr in expressions_of(graph.outputs) for name in expr.symbols()}
+    read |= operator.specialization_parameters
+    floats = (spec for spec in operator.params if spec.type is float and spec.optional and not spec.choices)
+    return frozenset(spec.name for spec in floats if spec.name not in read)
 
 
 def _is_served(operator: Operator, asked: Specialization, made: Specialization) -> bool:

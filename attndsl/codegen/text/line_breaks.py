@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 WIDTH = 100
@@ -14,6 +14,8 @@ _COMPARISONS, _PRODUCTS = ("<", "<=", ">", ">=", "==", "!="), ("*", "/", "%")
 _NOTICED = re.compile(r'["(\[{)\]}, ]')
 """Characters that decide where a line may be cut."""
 _CALL = re.compile(r"(?:[?:+*/-] )?(?!(?:if|for|while)\b)[\w:.]+(?:<[\w:, ]*>)?\(")
+_COMMENT = re.compile(r"( *)// (?=\S)")
+"""The start of a comment's line that is no entry of a list."""
 _DEEPEST = 5
 """Parentheses inside of which a line is never broken. A piece may also close as many as it did not open."""
 
@@ -29,6 +31,26 @@ def wrap(line: str, width: int = WIDTH) -> list[str]:
     if len(line) <= width:
         return [line]
     return list(_wrapped(line, width))
+
+
+def wrap_lines(lines: Iterable[str], width: int = WIDTH) -> Iterator[str]:
+    """The lines of a text as :func:`wrap` breaks them.
+
+    What a comment's line leaves over in the middle of a sentence goes in front of the comment's next line.
+    """
+    left = ""
+    for line in lines:
+        begun = _COMMENT.match(line)
+        if left and begun is not None and left.startswith(f"{begun[1]}// "):
+            line = f"{left} {line[begun.end() :]}"
+        elif left:
+            yield left
+        pieces, left = wrap(line, width), ""
+        if len(pieces) > 1 and begun is not None and not line.endswith((".", ":")):
+            left = pieces.pop()
+        yield from pieces
+    if left:
+        yield left
 
 
 @lru_cache(maxsize=8192)

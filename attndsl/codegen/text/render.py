@@ -7,7 +7,7 @@ from functools import lru_cache
 import jinja2
 
 from attndsl.base.package_files import templates_dir
-from attndsl.codegen.text.line_breaks import wrap
+from attndsl.codegen.text.line_breaks import wrap_lines
 from attndsl.codegen.text.markdown import filled
 
 
@@ -44,7 +44,7 @@ def render(template: str, **values: object) -> str:
     """
     lines = [line.rstrip() for line in _environment().get_template(template).render(**values).split("\n")]
     if template.endswith((".cpp.j2", ".h.j2")):
-        lines = [piece for line in lines for piece in wrap(line)]
+        lines = list(wrap_lines(lines))
     elif template.endswith(".md.j2"):
         lines = list(filled(lines))
     return "\n".join(lines)

@@ -149,10 +149,12 @@ public:
     }
     Shape *GetOutputShape(size_t i)
     {
+        if (i == missing) return nullptr;
         if (outputs.size() <= i) outputs.resize(i + 1);
         return &outputs[i];
     }
     std::vector<Shape> outputs;
+    size_t missing = SIZE_MAX;  // an output that the context does not have
 };
 
 class InferDataTypeContext : public Context {
