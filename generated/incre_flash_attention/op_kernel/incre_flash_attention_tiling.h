@@ -6,6 +6,19 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 1, times 1
+//   head size / 16: 0 to 127, times 2
+//   attn_mask: 0 to 1, times 256
+//   pse_shift: 0 to 1, times 512
+//   quant_scale2: 0 to 1, times 1024
+//   quant_offset2: 0 to 1, times 2048
+//   antiquant_scale: 0 to 1, times 4096
+//   antiquant_offset: 0 to 1, times 8192
+//   block_table: 0 to 1, times 16384
+//   kv_padding_size: 0 to 1, times 32768
+//   split(key): 0 to 2, times 65536
+//   split(value): 0 to 2, times 196608
 enum class IncreFlashAttentionTilingKey : uint64_t {
     kFloat16D128 = 16,
     kFloat16D128AttnMask = 272,
@@ -29,6 +42,15 @@ enum class IncreFlashAttentionTilingKey : uint64_t {
     kBfloat16D128KeyListValueList = 262161,
 };
 
+// Axes of tensors, as strides are named after them:
+//   B: batch rows, B
+//   N: query heads, N
+//   K: key/value heads, kvN
+//   T: key positions of a batch row, S
+//   E: channels of values, D
+//   P: blocks of a cache, num_blocks
+//   R: rows of a cache block, block_size
+//   C: components, such as key and value, of one tensor, 2
 struct IncreFlashAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

@@ -1,8 +1,8 @@
 // Calls NsaCompressAttentionCustom through the aclnn interface of the installed package: the call
-// of ../direct/sample_case.h.
+// of ../direct/sample_case.h, compared with what the reference computes.
+//
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
-#include <cstring>
 
 #include "acl/acl.h"
 #include "aclnn_nsa_compress_attention_custom.h"
@@ -10,7 +10,7 @@
 
 namespace {
 
-using attndsl::DataType;
+using namespace attndsl;
 
 aclDataType ToAcl(DataType dtype)
 {
@@ -42,56 +42,128 @@ aclDataType ToAcl(DataType dtype)
     }
 }
 
-// A tensor in device memory, contiguous; its elements are left as the allocation found them.
-aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
-{
-    std::vector<int64_t> strides(shape.size(), 1);
-    for (size_t i = shape.size(); i-- > 1;) {
-        strides[i - 1] = strides[i] * shape[i];
-    }
-    size_t bytes = 8;
-    for (int64_t size : shape) {
-        bytes *= static_cast<size_t>(size);
-    }
-    void *address = nullptr;
-    if (aclrtMalloc(&address, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS ||
-        aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
-        return nullptr;
-    }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
-        ACL_FORMAT_ND, shape.data(),
-        shape.size(), address);
-}
+// What a call is made of: aclnn's objects and their device memory, given back at the end.
+class CallObjects {
+public:
+    CallObjects() = default;
+    CallObjects(const CallObjects &) = delete;
+    CallObjects &operator=(const CallObjects &) = delete;
 
-[[maybe_unused]] aclTensorList *MakeList(const std::vector<Recipe> &recipes)
-{
-    std::vector<const aclTensor *> tensors;
-    for (const Recipe &recipe : recipes) {
-        tensors.push_back(MakeTensor(recipe.dtype, recipe.shape));
+    ~CallObjects()
+    {
+        for (const aclTensor *tensor : tensors_) {
+            aclDestroyTensor(tensor);
+        }
+        for (const aclTensorList *list : lists_) {
+            aclDestroyTensorList(list);  // and the tensors in it
+        }
+        for (const aclIntArray *integers : integers_) {
+            aclDestroyIntArray(integers);
+        }
     }
-    return aclCreateTensorList(tensors.data(), tensors.size());
-}
 
-int RunCall(aclrtStream stream)
+    // A tensor with the elements of a recipe.
+    aclTensor *Filled(const Recipe &recipe) { return Kept(MakeTensor(recipe), tensors_); }
+
+    // A list of such tensors.
+    aclTensorList *List(const std::vector<Recipe> &recipes)
+    {
+        std::vector<const aclTensor *> entries;
+        bool made = true;
+        for (const Recipe &recipe : recipes) {
+            entries.push_back(MakeTensor(recipe));
+            made = made && entries.back() != nullptr;
+        }
+        aclTensorList *list = made ? aclCreateTensorList(entries.data(), entries.size()) : nullptr;
+        if (list == nullptr) {  // the entries are nobody else's
+            for (const aclTensor *entry : entries) {
+                if (entry != nullptr) {
+                    tensors_.push_back(entry);
+                }
+            }
+        }
+        return Kept(list, lists_);
+    }
+
+    // Integers that the host reads.
+    aclIntArray *Integers(const Recipe &recipe)
+    {
+        return Kept(aclCreateIntArray(recipe.values.data(), recipe.values.size()), integers_);
+    }
+
+    // A tensor for a result, all bits of it set: in floating point dtypes NaNs.
+    aclTensor *Result(DataType dtype, const std::vector<int64_t> &shape)
+    {
+        size_t size = BytesOf(dtype);
+        for (int64_t each : shape) {
+            size *= static_cast<size_t>(each);
+        }
+        const std::vector<uint8_t> unwritten(size, 0xFF);
+        results_.push_back(memory_.Copy(unwritten.data(), size));
+        return Kept(Describe(dtype, shape, results_.back()), tensors_);
+    }
+
+    // Device memory; null where there is none.
+    void *Take(uint64_t size) { return memory_.Take(static_cast<size_t>(size)); }
+
+    // The addresses of the results, in the order in which they were made.
+    const std::vector<void *> &Results() const { return results_; }
+
+    // Whether anything could not be made.
+    bool Failed() const { return failed_ || memory_.Failed(); }
+
+private:
+    aclTensor *MakeTensor(const Recipe &recipe)
+    {
+        const std::vector<uint8_t> elements = Elements(recipe);
+        return Describe(recipe.dtype, recipe.shape, memory_.Copy(elements.data(), elements.size()));
+    }
+
+    // A contiguous tensor in device memory; null where there is none.
+    static aclTensor *Describe(DataType dtype, const std::vector<int64_t> &shape, void *address)
+    {
+        if (address == nullptr) {
+            return nullptr;
+        }
+        std::vector<int64_t> strides(shape.size(), 1);
+        for (size_t i = shape.size(); i-- > 1;) {
+            strides[i - 1] = strides[i] * shape[i];
+        }
+        return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+            ACL_FORMAT_ND, shape.data(),
+            shape.size(), address);
+    }
+
+    template <typename Object>
+    Object *Kept(Object *object, std::vector<const Object *> &kept)
+    {
+        if (object == nullptr) {
+            failed_ = true;
+        } else {
+            kept.push_back(object);
+        }
+        return object;
+    }
+
+    DeviceMemory memory_;
+    std::vector<const aclTensor *> tensors_;
+    std::vector<const aclTensorList *> lists_;
+    std::vector<const aclIntArray *> integers_;
+    std::vector<void *> results_;
+    bool failed_ = false;
+};
+
+// Makes the call and waits for it. False where that failed, and why is said.
+bool RunCall(CallObjects &call, aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
-    // compared.
-    uint64_t workspaceSize = 0;
-    aclOpExecutor *executor = nullptr;
-    aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
-    aclTensor *key = MakeTensor(sample::key.dtype, sample::key.shape);
-    aclTensor *value = MakeTensor(sample::value.dtype, sample::value.shape);
-    aclTensor *topk_mask = MakeTensor(sample::topk_mask.dtype, sample::topk_mask.shape);
+    aclTensor *query = call.Filled(sample::query);
+    aclTensor *key = call.Filled(sample::key);
+    aclTensor *value = call.Filled(sample::value);
+    aclTensor *topk_mask = call.Filled(sample::topk_mask);
     aclTensor *atten_mask = nullptr;
-    aclIntArray *actual_seq_qlen =
-        aclCreateIntArray(sample::actual_seq_qlen.values.data(),
-            sample::actual_seq_qlen.values.size());
-    aclIntArray *actual_cmp_seq_kvlen =
-        aclCreateIntArray(sample::actual_cmp_seq_kvlen.values.data(),
-            sample::actual_cmp_seq_kvlen.values.size());
-    aclIntArray *actual_sel_seq_kvlen =
-        aclCreateIntArray(sample::actual_sel_seq_kvlen.values.data(),
-            sample::actual_sel_seq_kvlen.values.size());
+    aclIntArray *actual_seq_qlen = call.Integers(sample::actual_seq_qlen);
+    aclIntArray *actual_cmp_seq_kvlen = call.Integers(sample::actual_cmp_seq_kvlen);
+    aclIntArray *actual_sel_seq_kvlen = call.Integers(sample::actual_sel_seq_kvlen);
     const double scale_value = -0.5;
     const int64_t head_num = 4;
     const int64_t compress_block_size = 32;
@@ -100,35 +172,66 @@ int RunCall(aclrtStream stream)
     const int64_t select_block_count = 5;
     char index_reading[] = "op";
     const bool relaxed = false;
-    aclTensor *attention_out = MakeTensor(DataType::kFloat16, {2, 4, 128});
-    aclTensor *topk_indices_out = MakeTensor(DataType::kInt32, {2, 2, 5});
-    aclTensor *softmax_max_out = MakeTensor(DataType::kFloat32, {2, 4, 8});
-    aclTensor *softmax_sum_out = MakeTensor(DataType::kFloat32, {2, 4, 8});
+    aclTensor *attention_out = call.Result(DataType::kFloat16, {2, 4, 128});
+    aclTensor *topk_indices_out = call.Result(DataType::kInt32, {2, 2, 5});
+    aclTensor *softmax_max_out = call.Result(DataType::kFloat32, {2, 4, 8});
+    aclTensor *softmax_sum_out = call.Result(DataType::kFloat32, {2, 4, 8});
+    if (call.Failed()) {
+        std::fprintf(stderr, "the tensors of the call cannot be made\n");
+        return false;
+    }
+    uint64_t workspaceSize = 0;
+    aclOpExecutor *executor = nullptr;
     int status =
         aclnnNsaCompressAttentionCustomGetWorkspaceSize(query, key, value, topk_mask, atten_mask,
             actual_seq_qlen, actual_cmp_seq_kvlen, actual_sel_seq_kvlen, scale_value, head_num,
             compress_block_size, compress_stride, select_block_size, select_block_count,
             index_reading, relaxed, attention_out, topk_indices_out, softmax_max_out,
-            softmax_sum_out,
-        &workspaceSize, &executor);
+            softmax_sum_out, &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnNsaCompressAttentionCustomGetWorkspaceSize: %d %s\n", status,
             aclGetRecentErrMsg());
-        return 1;
+        return false;
     }
-    void *workspace = nullptr;
-    if (workspaceSize > 0
-        && aclrtMalloc(&workspace, workspaceSize, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
-        return 1;
+    void *workspace = workspaceSize > 0 ? call.Take(workspaceSize) : nullptr;
+    if (workspaceSize > 0 && workspace == nullptr) {
+        std::fprintf(stderr, "device memory for the workspace is missing\n");
+        return false;
     }
     status = aclnnNsaCompressAttentionCustom(workspace, workspaceSize, executor, stream);
-    if (status != ACL_SUCCESS || aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
+    if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnNsaCompressAttentionCustom: %d %s\n", status,
             aclGetRecentErrMsg());
-        return 1;
+        return false;
     }
-    std::printf("ok\n");
-    return 0;
+    status = aclrtSynchronizeStream(stream);
+    if (status != ACL_SUCCESS) {
+        std::fprintf(stderr, "the kernel failed, error %d %s\n", status, aclGetRecentErrMsg());
+        return false;
+    }
+    return true;
+}
+
+// Whether all results are what is expected of them.
+bool IsGood(const CallObjects &call)
+{
+    bool good = true;
+    good &= Agrees("attention_out", call.Results()[0], DataType::kFloat16, sample::attention_out,
+        0.00775146);
+    good &= Agrees("topk_indices_out", call.Results()[1], DataType::kInt32,
+        sample::topk_indices_out, 0);
+    good &= Agrees("softmax_max_out", call.Results()[2], DataType::kFloat32,
+        sample::softmax_max_out, 0.00549909);
+    good &= Agrees("softmax_sum_out", call.Results()[3], DataType::kFloat32,
+        sample::softmax_sum_out, 0.000497981);
+    std::printf("%s\n", good ? "ok" : "WRONG");
+    return good;
+}
+
+int RunSample(aclrtStream stream)
+{
+    CallObjects call;
+    return RunCall(call, stream) && IsGood(call) ? 0 : 1;
 }
 
 }  // namespace
@@ -141,7 +244,7 @@ int main()
         std::fprintf(stderr, "no NPU can be used\n");
         return 1;
     }
-    const int result = RunCall(stream);
+    const int result = RunSample(stream);
     aclrtDestroyStream(stream);
     aclrtResetDevice(0);
     aclFinalize();

@@ -3,10 +3,8 @@
 // Usage: nsa_compress_attention_custom_sample [CORES]; CORES is the number of cube cores to use,
 // all of the device if not given.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "nsa_compress_attention_run.h"
 #include "sample_case.h"
@@ -16,144 +14,6 @@ namespace {
 using namespace nsa_compress_attention_host;
 
 constexpr int32_t kDevice = 0;
-
-// Device memory that is given back at the end.
-class DeviceMemory {
-public:
-    ~DeviceMemory()
-    {
-        for (void *address : kept_) {
-            aclrtFree(address);
-        }
-    }
-
-    void *Take(size_t bytes)
-    {
-        void *address = nullptr;
-        if (aclrtMalloc(&address, bytes > 0 ? bytes : 1, ACL_MEM_MALLOC_HUGE_FIRST)
-            != ACL_SUCCESS) {
-            failed_ = true;
-            return nullptr;
-        }
-        kept_.push_back(address);
-        return address;
-    }
-
-    void *Copy(const void *data, size_t bytes)
-    {
-        void *address = Take(bytes);
-        const bool copied = address != nullptr &&
-            (bytes == 0
-                || aclrtMemcpy(address, bytes, data, bytes, ACL_MEMCPY_HOST_TO_DEVICE)
-                    == ACL_SUCCESS);
-        failed_ = failed_ || !copied;
-        return copied ? address : nullptr;
-    }
-
-    // Whether any memory was refused, or any copy.
-    bool Failed() const { return failed_; }
-
-private:
-    std::vector<void *> kept_;
-    bool failed_ = false;
-};
-
-size_t BytesOf(DataType dtype)
-{
-    switch (dtype) {
-        case DataType::kBool:
-        case DataType::kInt8:
-        case DataType::kUint8:
-            return 1;
-        case DataType::kFloat16:
-        case DataType::kBfloat16:
-            return 2;
-        case DataType::kInt32:
-        case DataType::kUint32:
-        case DataType::kFloat32:
-            return 4;
-        default:
-            return 8;
-    }
-}
-
-// The bits of a number that the dtype holds exactly.
-uint64_t Encode(DataType dtype, double number)
-{
-    const float single = static_cast<float>(number);
-    uint32_t bits = 0;
-    std::memcpy(&bits, &single, sizeof(bits));
-    if (dtype == DataType::kFloat32) {
-        return bits;
-    }
-    if (dtype == DataType::kBfloat16) {
-        return bits >> 16;
-    }
-    if (dtype == DataType::kFloat16) {
-        const uint32_t exponent = bits >> 23 & 0xFF;
-        return exponent == 0
-            ? 0
-            : (bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3FF);
-    }
-    return static_cast<uint64_t>(static_cast<int64_t>(number));
-}
-
-double Decode(DataType dtype, const uint8_t *at)
-{
-    uint64_t bits = 0;
-    std::memcpy(&bits, at, BytesOf(dtype));
-    if (dtype == DataType::kFloat16) {
-        const int exponent = static_cast<int>(bits >> 10 & 0x1F);
-        const double fraction = static_cast<double>(bits & 0x3FF);
-        const double size =
-            exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
-        const double value = exponent == 31 ? (fraction != 0 ? NAN : INFINITY) : size;
-        return bits >> 15 != 0 ? -value : value;
-    }
-    if (dtype == DataType::kBfloat16 || dtype == DataType::kFloat32) {
-        const uint32_t single =
-            static_cast<uint32_t>(dtype == DataType::kFloat32 ? bits : bits << 16);
-        float value = 0;
-        std::memcpy(&value, &single, sizeof(value));
-        return value;
-    }
-    if (dtype == DataType::kInt8) {
-        return static_cast<int8_t>(bits);
-    }
-    return dtype == DataType::kInt32 ? static_cast<int32_t>(bits) : static_cast<double>(bits);
-}
-
-// The elements of a tensor: explicit, or from a counter as cases.json tells.
-std::vector<uint8_t> Elements(const Recipe &recipe)
-{
-    int64_t count = 1;
-    for (int64_t size : recipe.shape) {
-        count *= size;
-    }
-    const size_t width = BytesOf(recipe.dtype);
-    std::vector<uint8_t> bytes(static_cast<size_t>(count) * width);
-    for (int64_t i = 0; i < count; ++i) {
-        uint64_t x =
-            static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15ULL
-                + recipe.seed * 0xD1B54A32D192ED03ULL;
-        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ULL;
-        x = (x ^ x >> 27) * 0x94D049BB133111EBULL;
-        const int64_t random = static_cast<int64_t>(x >> 40);
-        const bool number =
-            recipe.dtype == DataType::kFloat16 || recipe.dtype == DataType::kBfloat16 ||
-            recipe.dtype == DataType::kFloat32;
-        double value =
-            number
-                ? static_cast<double>(random % 256 - 128) / 64
-                : static_cast<double>(random % 3 == 0);
-        if (!recipe.values.empty()) {
-            value = static_cast<double>(recipe.values[static_cast<size_t>(i)]);
-        }
-        const uint64_t bits = Encode(recipe.dtype, value);
-        std::memcpy(bytes.data() + static_cast<size_t>(i) * width, &bits, width);
-    }
-    return bytes;
-}
 
 // A tensor of a call on the device.
 void *Upload(const Recipe &recipe, Tensor &tensor, DeviceMemory &memory)
@@ -176,23 +36,6 @@ void *UploadLengths(const Recipe &recipe, Tensor &tensor, DeviceMemory &memory)
     std::vector<int64_t> rows = recipe.values;
     rows.resize(std::max(rows.size(), recipe.rows), rows.empty() ? 0 : rows[0]);
     return memory.Copy(rows.data(), rows.size() * sizeof(int64_t));
-}
-
-// The largest difference between a result on the device and what is expected of it.
-double Difference(const void *address, DataType dtype, const std::vector<double> &expected)
-{
-    std::vector<uint8_t> bytes(expected.size() * BytesOf(dtype));
-    if (aclrtMemcpy(bytes.data(), bytes.size(), address, bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST)
-        != ACL_SUCCESS) {
-        return INFINITY;
-    }
-    double largest = 0;
-    for (size_t i = 0; i < expected.size(); ++i) {
-        const double error =
-            std::fabs(Decode(dtype, bytes.data() + i * BytesOf(dtype)) - expected[i]);
-        largest = error <= largest ? largest : error;  // a NaN stays
-    }
-    return largest;
 }
 
 // `cores`: 0 for all that the device has. The sample has the device for itself, one stream in one
@@ -256,30 +99,14 @@ int RunSample(int64_t cores)
         return 1;
     }
     bool good = true;
-    {
-        const double error =
-            Difference(at.attention_out, DataType::kFloat16, sample::attention_out);
-        std::printf("attention_out: largest difference %g, allowed 0.00775146\n", error);
-        good = good && error <= 0.00775146;
-    }
-    {
-        const double error =
-            Difference(at.topk_indices_out, DataType::kInt32, sample::topk_indices_out);
-        std::printf("topk_indices_out: largest difference %g, allowed 0\n", error);
-        good = good && error <= 0;
-    }
-    {
-        const double error =
-            Difference(at.softmax_max_out, DataType::kFloat32, sample::softmax_max_out);
-        std::printf("softmax_max_out: largest difference %g, allowed 0.00549909\n", error);
-        good = good && error <= 0.00549909;
-    }
-    {
-        const double error =
-            Difference(at.softmax_sum_out, DataType::kFloat32, sample::softmax_sum_out);
-        std::printf("softmax_sum_out: largest difference %g, allowed 0.000497981\n", error);
-        good = good && error <= 0.000497981;
-    }
+    good &= Agrees("attention_out", at.attention_out, DataType::kFloat16, sample::attention_out,
+        0.00775146);
+    good &= Agrees("topk_indices_out", at.topk_indices_out, DataType::kInt32,
+        sample::topk_indices_out, 0);
+    good &= Agrees("softmax_max_out", at.softmax_max_out, DataType::kFloat32,
+        sample::softmax_max_out, 0.00549909);
+    good &= Agrees("softmax_sum_out", at.softmax_sum_out, DataType::kFloat32,
+        sample::softmax_sum_out, 0.000497981);
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good ? 0 : 1;
 }

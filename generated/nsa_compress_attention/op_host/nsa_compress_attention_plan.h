@@ -150,6 +150,9 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.scaleValue = problem.scale_value;
     tiling.valueDim = problem.D2;
     tiling.longestBlocks = problem.selS2;
+    tiling.tileBlocks =
+        CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride);
+    tiling.windowStep = problem.select_block_size / problem.compress_stride;
     tiling.windowLast =
         problem.select_block_size / problem.compress_stride
             - (problem.index_reading == values::IndexReading::kPaper
@@ -157,9 +160,6 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
                 : (problem.index_reading == values::IndexReading::kLiteral0
                     ? problem.select_block_size / problem.compress_stride
                     : 0));
-    tiling.windowStep = problem.select_block_size / problem.compress_stride;
-    tiling.tileBlocks =
-        CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride);
     tiling.positionsPerStep =
         kernel.blockScoreLanes
             / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),

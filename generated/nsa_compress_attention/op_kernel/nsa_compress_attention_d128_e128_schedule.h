@@ -21,8 +21,6 @@ constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 1, widen_lead 1, split_kv 1 (needed: a
-// selection needs probabilities under all keys), cores auto.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
@@ -49,32 +47,28 @@ constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 
-static_assert(kTileKeys <= 1984 && kTileKeys % 64 == 0 && kTileKeys >= 256,
-    "limits of tile_k; tiles of positions begin at rows of banks where they are long");
+static_assert(kTileKeys >= 448 && kTileKeys <= 512 && kTileKeys % 64 == 0,
+    "limits of tile_k; tiles of positions begin at rows of banks where they are long; the "
+    "lists of positions that are merged at once have places; one repeat has the folded lanes "
+    "of a row");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(
-    kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0 && kRowsPerStep % 16 == 0,
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 16 == 0,
     "limits of rows; a vector step has whole trees of heads");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
     "limits of result_rows");
-static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
-static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128,
-    "limits of max_rows; a task is one band of rows");
+static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
+    "limits of base_n; one matrix multiply takes a whole head");
+static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
+    "limits of base_k; one matrix multiply takes a whole head");
+static_assert(kMaxRows == 128,
+    "limits of max_rows; a vector core has all heads of a position; a task is one band of "
+    "rows; L0A holds the query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "rows divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "result_rows divides the rows of a vector core");
-static_assert(kRowsPerVector >= 64, "a vector core has all heads of a position");
-static_assert(kBlockScoreLanes >= 512,
-    "the lists of positions that are merged at once have places");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
-static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
-    "L0A holds the query rows of a task twice");
-static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
-static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB

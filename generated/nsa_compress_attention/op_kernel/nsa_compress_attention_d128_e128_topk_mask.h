@@ -49,9 +49,11 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
 // FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
-// which then waits for it; named after the first such flag. Buffers with one lifetime share an
-// event, named after the first.
+// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
+// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
+// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
+// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
+// an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;
@@ -181,9 +183,9 @@ private:
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
-            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
-            items_[itemPlace] = DecodeItem(turn);
-            const Item &work = items_[itemPlace];
+            const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
+            items_[itemSlot] = DecodeItem(turn);
+            const Item &work = items_[itemSlot];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 work.batch == 0 ? 0 : actualCmpSeqKvlenGm_.GetValue(work.batch - 1);
@@ -193,29 +195,23 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
-                const int64_t itemSlot = itemsBegun_ % kRing;
                 cubeSteps_[slot].tile = tile;
                 cubeSteps_[slot].keyStart = keyStart;
-                cubeSteps_[slot].slot = slot;
                 cubeSteps_[slot].rowFractals = rowFractals;
                 cubeSteps_[slot].itemSlot = itemSlot;
-                if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.keySteps) {
-                        AwaitProbabilities();
-                    }
+                // The first kPrefetch steps have no earlier one, and do not look at it.
+                const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
+                const CubeStep &earlier = cubeSteps_[earlierSlot];
+                const Item &earlierWork = items_[earlier.itemSlot];
+                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
+                    AwaitProbabilities();
                 }
                 if (tile < work.keySteps) {
                     ScoreTile(work, rowFractals, keyStart, tile);
                 }
-                if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.keySteps) {
-                        WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart,
-                            earlier.tile, earlier.slot);
-                    }
+                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
+                    WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart, earlier.tile,
+                        earlierSlot);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
@@ -251,9 +247,9 @@ private:
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
-            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
-            items_[itemPlace] = DecodeItem(turn);
-            const Item &work = items_[itemPlace];
+            const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
+            items_[itemSlot] = DecodeItem(turn);
+            const Item &work = items_[itemSlot];
             const int64_t rowsPerCore = CeilDiv(work.queries, kVectorCores) * work.heads;
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
@@ -265,12 +261,10 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
-                const int64_t itemSlot = itemsBegun_ % kRing;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].rows = rows;
                 vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                vectorSteps_[slot].slot = slot;
                 if (tile == 0) {
                     StartSelection(corePositions);
                     StartRows(itemSlot, rows);
@@ -278,20 +272,21 @@ private:
                 if (tile < work.keySteps) {
                     SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions,
                         totalBlocks);
-                    SelectAtOnce(work, tile, rowBegin, corePositions, totalBlocks);
+                    SelectAtOnce(work, rowBegin, corePositions, totalBlocks);
                 }
                 if (tile == work.steps - 1 && turn < tiling_.items) {
                     SelectRest(work, rowBegin, corePositions, totalBlocks);
                     WriteSelection(work, rowBegin, rows, corePositions);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlierWork.tiles, earlier.rows);
                     }
                     if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork, earlier.tile, earlier.slot, earlier.itemSlot,
+                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot,
                             earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
@@ -695,7 +690,7 @@ private:
                             MinOf(tiling_.windowStep, tiling_.windowCount1))),
                         usedLanes);
                 }
-                // NaN counts as the lowest number
+                // NaN counts as the lowest number (assumed: Compare finds NaN unequal to itself)
                 PipeBarrier<PIPE_V>();
                 Compare(blockBits_, blockScore_, blockScore_, CMPMODE::EQ, kBlockScoreLanes);
                 PipeBarrier<PIPE_V>();
@@ -1015,24 +1010,17 @@ private:
     }
 
     // The blocks of an item's only tile, from the sums that its softmax left.
-    __aicore__ inline void SelectAtOnce(const Item &work, int64_t tile, int64_t rowBegin,
-        int64_t corePositions, int64_t totalBlocks)
+    __aicore__ inline void SelectAtOnce(const Item &work, int64_t rowBegin, int64_t corePositions,
+        int64_t totalBlocks)
     {
         if (work.tiles == 1) {
-            const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
-            const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
-            const int64_t firstBlock =
-                itemTile == 0
-                    ? 0
-                    : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
+            const int64_t firstKey = work.firstTile * kTileKeys;
+            const int64_t firstBlock = 0;
             const int64_t begunBlocks =
-                MinOf(firstBlock + tiling_.tileBlocks,
-                    CeilDiv(firstKey + kTileKeys, tiling_.windowStep));
+                MinOf(tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys, tiling_.windowStep));
             const int64_t endedBlocks =
                 CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
-            const int64_t endBlock =
-                MinOf(totalBlocks,
-                    itemTile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
+            const int64_t endBlock = MinOf(totalBlocks, MaxOf(begunBlocks, endedBlocks));
             TakeBlocks(work.firstQuery, work.heads, firstKey, rowBegin, corePositions, firstBlock,
                 endBlock);
         }
@@ -1087,7 +1075,7 @@ private:
             const int64_t stepPositions = MinOf(kBlockScoreLanes / 32, corePositions - position0);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
             Extract(blockScore_, selected_.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
-                CeilDiv(stepPositions * 32, 32));
+                stepPositions);
             SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady);
             StoreRows(topkIndicesOutGm_[(work.firstToken + work.firstQuery
                 + rowBegin / work.heads + position0)
@@ -1411,11 +1399,11 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, keyStart, slot, rowFractals, itemSlot;
-    } cubeSteps_[kRing];
+        int64_t tile, keyStart, rowFractals, itemSlot;
+    } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, rowBegin, itemSlot, slot;
-    } vectorSteps_[kRing];
+        int64_t tile, rows, rowBegin, itemSlot;
+    } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
     static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");

@@ -6,6 +6,12 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 1, times 1
+//   head size / 16: 0 to 127, times 2
+//   value size / 16: 0 to 127, times 256
+//   topk_mask: 0 to 1, times 32768
+//   atten_mask: 0 to 1, times 65536
 enum class NsaCompressAttentionTilingKey : uint64_t {
     kFloat16D128E128 = 2064,
     kFloat16D128E128TopkMask = 34832,
@@ -15,6 +21,12 @@ enum class NsaCompressAttentionTilingKey : uint64_t {
     kBfloat16D128E128AttenMask = 67601,
 };
 
+// Axes of tensors, as strides are named after them:
+//   N: query heads, N1
+//   K: key/value heads, N2
+//   Q: query positions of a batch row, S1
+//   U: stored key rows, of a group or of all batch rows, T2
+//   S: packed query tokens of all batch rows, T1
 struct NsaCompressAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads
@@ -37,9 +49,9 @@ struct NsaCompressAttentionTiling {
     int64_t attentionOutStrideS;  // elements between neighbours of attention_out along S
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
     int64_t longestBlocks;  // blocks of the longest batch row
-    int64_t windowLast;  // last key of the first window
-    int64_t windowStep;  // keys from a block's window to the next
     int64_t tileBlocks;  // blocks that a tile completes, at most
+    int64_t windowStep;  // keys from a block's window to the next
+    int64_t windowLast;  // last key of the first window
     int64_t positionsPerStep;  // positions whose blocks are sorted at once
     int64_t laneBlocks;  // lanes for the blocks of a position that a tile completes
     int64_t windowCount1;  // factor of a window's terms

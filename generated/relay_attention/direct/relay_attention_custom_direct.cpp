@@ -1,6 +1,6 @@
 // The kernel function for direct launches. They have no tiling key, nor the header with which the
-// build of an operator
-// package gives access to tiling data: both are read from the memory that the launch passes.
+// build of an operator package gives access to tiling data: both are read from the memory that the
+// launch passes.
 #include "kernel_operator.h"
 #include "../op_kernel/relay_attention_tiling.h"
 

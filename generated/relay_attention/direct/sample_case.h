@@ -2,19 +2,11 @@
 #ifndef ATTNDSL_RELAY_ATTENTION_SAMPLE_CASE_H
 #define ATTNDSL_RELAY_ATTENTION_SAMPLE_CASE_H
 
-#include "../op_host/contract.h"
-
-// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one
-// stands for.
-struct Recipe {
-    attndsl::DataType dtype;
-    std::vector<int64_t> shape;
-    uint64_t seed = 0;
-    std::vector<int64_t> values = {};
-    size_t rows = 0;
-};
+#include "sample_tensors.h"
 
 namespace sample {
+
+using attndsl::Recipe;
 
 const Recipe query{attndsl::DataType::kFloat16, {2, 1024}, 6};
 const std::vector<Recipe> key =

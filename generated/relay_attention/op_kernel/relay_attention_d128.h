@@ -52,9 +52,11 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
 // FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
-// which then waits for it; named after the first such flag. Buffers with one lifetime share an
-// event, named after the first.
+// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
+// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
+// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
+// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
+// an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
@@ -221,17 +223,16 @@ private:
                 cubeStepsKey_[slot].valueEntry = batch;
                 cubeStepsKey_[slot].kvHead = kvHead;
                 cubeStepsKey_[slot].taskRows = heads;
-                cubeStepsKey_[slot].slot = slot;
                 if (tile < tiles) {
                     ScoreTile(keyOperands, kvHead, heads, rowFractals, keyEnd, firstTile, batch,
                         tile, slot);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
-                    const CubeStepKey &earlier =
-                        cubeStepsKey_[(stepsBegunKey_ - kPrefetch - 1) % kRing];
+                    const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
+                    const CubeStepKey &earlier = cubeStepsKey_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyOperands, earlier.kvHead, earlier.taskRows, earlier.keyEnd,
-                            earlier.firstTile, earlier.valueEntry, earlier.tile, earlier.slot);
+                            earlier.firstTile, earlier.valueEntry, earlier.tile, earlierSlot);
                     }
                 }
             }
@@ -296,18 +297,17 @@ private:
                 cubeStepsKeyShare_[slot].valueEntry = valueEntry;
                 cubeStepsKeyShare_[slot].kvHead = kvHead;
                 cubeStepsKeyShare_[slot].taskRows = taskRows;
-                cubeStepsKeyShare_[slot].slot = slot;
                 if (tile < tiles) {
                     ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
                         keyEntry, tile, slot);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
-                    const CubeStepKeyShare &earlier =
-                        cubeStepsKeyShare_[(stepsBegunKeyShare_ - kPrefetch - 1) % kRing];
+                    const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
+                    const CubeStepKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyShareOperands, earlier.kvHead, earlier.taskRows,
                             earlier.keyEnd, earlier.firstTile, earlier.valueEntry, earlier.tile,
-                            earlier.slot);
+                            earlierSlot);
                     }
                 }
             }
@@ -371,7 +371,6 @@ private:
                 vectorStepsKey_[slot].tile = tile;
                 vectorStepsKey_[slot].rows = rows;
                 vectorStepsKey_[slot].tiles = tiles;
-                vectorStepsKey_[slot].slot = slot;
                 vectorStepsKey_[slot].rowBegin = rowBegin;
                 vectorStepsKey_[slot].steps = steps;
                 vectorStepsKey_[slot].firstHead = firstHead;
@@ -386,13 +385,13 @@ private:
                         rows);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
-                    const VectorStepKey &earlier =
-                        vectorStepsKey_[(stepsBegunKey_ - kPrefetch - 1) % kRing];
+                    const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
+                    const VectorStepKey &earlier = vectorStepsKey_[earlierSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
                     if (earlier.tile < earlier.tiles) {
-                        UpdateTile(keyOperands, earlier.slot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(keyOperands, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
                         WriteRowsKey(earlier.split, earlier.batch, earlier.firstHead,
@@ -452,7 +451,6 @@ private:
                 vectorStepsKeyShare_[slot].tile = tile;
                 vectorStepsKeyShare_[slot].rows = rows;
                 vectorStepsKeyShare_[slot].tiles = tiles;
-                vectorStepsKeyShare_[slot].slot = slot;
                 vectorStepsKeyShare_[slot].rowBegin = rowBegin;
                 vectorStepsKeyShare_[slot].steps = steps;
                 vectorStepsKeyShare_[slot].itemSlot = itemSlot;
@@ -468,13 +466,13 @@ private:
                         rows);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
-                    const VectorStepKeyShare &earlier =
-                        vectorStepsKeyShare_[(stepsBegunKeyShare_ - kPrefetch - 1) % kRing];
+                    const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
+                    const VectorStepKeyShare &earlier = vectorStepsKeyShare_[earlierSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
                     if (earlier.tile < earlier.tiles) {
-                        UpdateTile(keyShareOperands, earlier.slot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(keyShareOperands, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
                         WriteRowsKeyShare(earlier.split, earlier.firstHead, earlier.heads,
@@ -1093,18 +1091,18 @@ private:
     int64_t stepsBegunKey_ =
         0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
     struct CubeStepKey {
-        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
-    } cubeStepsKey_[kRing];
+        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows;
+    } cubeStepsKey_[kRing]{};
     struct CubeStepKeyShare {
-        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows, slot;
-    } cubeStepsKeyShare_[kRing];
+        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows;
+    } cubeStepsKeyShare_[kRing]{};
     struct VectorStepKey {
-        int64_t tile, rows, tiles, slot, rowBegin, steps, firstHead, itemSlot, split, batch;
-    } vectorStepsKey_[kRing];
+        int64_t tile, rows, tiles, rowBegin, steps, firstHead, itemSlot, split, batch;
+    } vectorStepsKey_[kRing]{};
     struct VectorStepKeyShare {
-        int64_t tile, rows, tiles, slot, rowBegin, steps, itemSlot, heads, firstHead, memberPlace,
+        int64_t tile, rows, tiles, rowBegin, steps, itemSlot, heads, firstHead, memberPlace,
             split;
-    } vectorStepsKeyShare_[kRing];
+    } vectorStepsKeyShare_[kRing]{};
 
     // Arrays that this core has collected
     int64_t memberRows_[kRing * 256];  // batch rows of the task, by member

@@ -20,8 +20,6 @@ constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto,
-// value_slots 2 (stored).
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (stored)
 constexpr int64_t kTileKeys = 256;  // keys of one score tile (stored)
@@ -44,22 +42,22 @@ constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
-static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
+static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
+    "limits of tile_k; one repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
     "limits of result_rows");
-static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
-static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kBaseN >= kPaddedHeadSize && kBaseN <= 256 && kBaseN % 16 == 0,
+    "limits of base_n; one matrix multiply takes a whole head");
+static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
+    "limits of base_k; one matrix multiply takes a whole head");
+static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
+    "limits of max_rows; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "rows divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "result_rows divides the rows of a vector core");
-static_assert(kMaxRows > kRowsPerBand, "a task has several bands of rows");
-static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
-static_assert(kPaddedHeadSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB

@@ -6,11 +6,20 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 1, times 1
+//   head size / 16: 0 to 127, times 2
 enum class RelayAttentionTilingKey : uint64_t {
     kFloat16D128 = 16,
     kBfloat16D128 = 17,
 };
 
+// Axes of tensors, as strides are named after them:
+//   B: batch rows, B
+//   N: query heads, headNum
+//   K: key/value heads, N
+//   T: key positions of a batch row, S1
+//   U: stored key rows, of a group or of all batch rows, S2
 struct RelayAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

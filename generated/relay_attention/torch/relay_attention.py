@@ -120,9 +120,9 @@ def load():
 def alone_on_device(alone: bool = True) -> None:
     """Promises that no other stream holds cores of the device while a call runs.
 
-    Blocks of some kernels wait for each other, and PyTorch's launches cannot ask the device to start
-    them together. Without the promise keys are not split, and calls whose kernels wait in any case are
-    refused.
+    Blocks of some kernels wait for each other, and PyTorch's launches cannot ask the device to
+    start them together. Without the promise keys are not split, and calls whose kernels wait in any
+    case are refused.
     """
     load()
     import torch

@@ -72,9 +72,8 @@ inline std::map<std::string, Tensor> MeasuredTensors(const Call &call)
 // MeasuredTensors.
 template <typename Integer>
 std::vector<std::optional<std::vector<Integer>>> ResultShapes(
-    const Call &call, const std::map<std::string, std::vector<Integer>> &shapes)
+    [[maybe_unused]] const Call &call, const std::map<std::string, std::vector<Integer>> &shapes)
 {
-    static_cast<void>(call);
     ShapeSolver<Integer> solver(shapes);
     solver.Define("headNum", call.headNum);
     solver.Define("kvHeads", call.kvHeadNum == 0 ? call.headNum : call.kvHeadNum);

@@ -22,7 +22,6 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -41,21 +40,18 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a blo
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
-static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
+static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
+    "limits of tile_k; one repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep % 8 == 0 && kRowsPerStep <= 8,
-    "limits of rows; a vector step has one group of 8 rows");
-static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
-static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows % 16 == 0 && kMaxRows <= 128,
-    "limits of max_rows; a task is one band of rows");
+static_assert(kRowsPerStep == 8, "limits of rows; a vector step has one group of 8 rows");
+static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
+    "limits of base_n; one matrix multiply takes a whole head");
+static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
+    "limits of base_k; one matrix multiply takes a whole head");
+static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
+    "limits of max_rows; a task is one band of rows; L0A holds the query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "rows divides the rows of a vector core");
-static_assert(2 * kMaxRows * kPaddedHeadSize * 2 <= 65536,
-    "L0A holds the query rows of a task twice");
-static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
-static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB

@@ -6,6 +6,30 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 1, times 1
+//   head size / 16: 0 to 127, times 2
+//   value size / 16: 0 to 127, times 256
+//   key: 0 to 1, times 32768
+//   value: 0 to 1, times 65536
+//   attentionMask: 0 to 1, times 131072
+//   batchStatus: 0 to 1, times 262144
+//   logN: 0 to 1, times 524288
+//   cacheType: 0 to 2, times 1048576
+//   calcType: 0 to 5, times 3145728
+//   clampType: 0 to 2, times 18874368
+//   dtype(query): 0 to 2, times 56623104
+//   inputLayout: 0 to 2, times 169869312
+//   kvcacheCfg: 0 to 2, times 509607936
+//   layout(attentionMask): 0 to 9, times 1528823808
+//   layout(cacheK): 0 to 3, times 15288238080
+//   layout(cacheV): 0 to 3, times 61152952320
+//   layout(key): 0 to 3, times 244611809280
+//   layout(query): 0 to 3, times 978447237120
+//   layout(value): 0 to 3, times 3913788948480
+//   maskType: 0 to 10, times 15655155793920
+//   split(cacheK): 0 to 2, times 172206713733120
+//   split(cacheV): 0 to 2, times 516620141199360
 enum class SelfAttentionTilingKey : uint64_t {
     kFloat16D128E128KeyValue = 100368,
     kFloat16D128E128KeyValueAttentionMaskMaskTypeNorm = 15655156025360,
@@ -43,6 +67,15 @@ enum class SelfAttentionTilingKey : uint64_t {
     kBfloat16D128E128CacheKListCacheVList = 688826854934545,
 };
 
+// Axes of tensors, as strides are named after them:
+//   B: batch rows, batch
+//   N: query heads, headNum
+//   K: key/value heads, kvHeads
+//   Q: query positions of a batch row, qRows
+//   T: key positions of a batch row, maxSeqLen
+//   U: stored key rows, of a group or of all batch rows, newRows
+//   S: packed query tokens of all batch rows, nTokens
+//   Y: layers of a cache, layerNum
 struct SelfAttentionTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

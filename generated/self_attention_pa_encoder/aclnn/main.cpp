@@ -1,8 +1,8 @@
 // Calls SelfAttentionPaEncoderCustom through the aclnn interface of the installed package: the call
-// of ../direct/sample_case.h.
+// of ../direct/sample_case.h, compared with what the reference computes.
+//
 // Build: see CMakeLists.txt beside this file. The argument order is that of the generated header.
 #include <cstdio>
-#include <cstring>
 
 #include "acl/acl.h"
 #include "aclnn_self_attention_pa_encoder_custom.h"
@@ -10,7 +10,7 @@
 
 namespace {
 
-using attndsl::DataType;
+using namespace attndsl;
 
 aclDataType ToAcl(DataType dtype)
 {
@@ -42,54 +42,131 @@ aclDataType ToAcl(DataType dtype)
     }
 }
 
-// A tensor in device memory, contiguous; its elements are left as the allocation found them.
-aclTensor *MakeTensor(DataType dtype, const std::vector<int64_t> &shape)
-{
-    std::vector<int64_t> strides(shape.size(), 1);
-    for (size_t i = shape.size(); i-- > 1;) {
-        strides[i - 1] = strides[i] * shape[i];
-    }
-    size_t bytes = 8;
-    for (int64_t size : shape) {
-        bytes *= static_cast<size_t>(size);
-    }
-    void *address = nullptr;
-    if (aclrtMalloc(&address, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS ||
-        aclrtMemset(address, bytes, 0, bytes) != ACL_SUCCESS) {
-        return nullptr;
-    }
-    return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
-        ACL_FORMAT_ND, shape.data(),
-        shape.size(), address);
-}
+// What a call is made of: aclnn's objects and their device memory, given back at the end.
+class CallObjects {
+public:
+    CallObjects() = default;
+    CallObjects(const CallObjects &) = delete;
+    CallObjects &operator=(const CallObjects &) = delete;
 
-[[maybe_unused]] aclTensorList *MakeList(const std::vector<Recipe> &recipes)
-{
-    std::vector<const aclTensor *> tensors;
-    for (const Recipe &recipe : recipes) {
-        tensors.push_back(MakeTensor(recipe.dtype, recipe.shape));
+    ~CallObjects()
+    {
+        for (const aclTensor *tensor : tensors_) {
+            aclDestroyTensor(tensor);
+        }
+        for (const aclTensorList *list : lists_) {
+            aclDestroyTensorList(list);  // and the tensors in it
+        }
+        for (const aclIntArray *integers : integers_) {
+            aclDestroyIntArray(integers);
+        }
     }
-    return aclCreateTensorList(tensors.data(), tensors.size());
-}
 
-int RunCall(aclrtStream stream)
+    // A tensor with the elements of a recipe.
+    aclTensor *Filled(const Recipe &recipe) { return Kept(MakeTensor(recipe), tensors_); }
+
+    // A list of such tensors.
+    aclTensorList *List(const std::vector<Recipe> &recipes)
+    {
+        std::vector<const aclTensor *> entries;
+        bool made = true;
+        for (const Recipe &recipe : recipes) {
+            entries.push_back(MakeTensor(recipe));
+            made = made && entries.back() != nullptr;
+        }
+        aclTensorList *list = made ? aclCreateTensorList(entries.data(), entries.size()) : nullptr;
+        if (list == nullptr) {  // the entries are nobody else's
+            for (const aclTensor *entry : entries) {
+                if (entry != nullptr) {
+                    tensors_.push_back(entry);
+                }
+            }
+        }
+        return Kept(list, lists_);
+    }
+
+    // Integers that the host reads.
+    aclIntArray *Integers(const Recipe &recipe)
+    {
+        return Kept(aclCreateIntArray(recipe.values.data(), recipe.values.size()), integers_);
+    }
+
+    // A tensor for a result, all bits of it set: in floating point dtypes NaNs.
+    aclTensor *Result(DataType dtype, const std::vector<int64_t> &shape)
+    {
+        size_t size = BytesOf(dtype);
+        for (int64_t each : shape) {
+            size *= static_cast<size_t>(each);
+        }
+        const std::vector<uint8_t> unwritten(size, 0xFF);
+        results_.push_back(memory_.Copy(unwritten.data(), size));
+        return Kept(Describe(dtype, shape, results_.back()), tensors_);
+    }
+
+    // Device memory; null where there is none.
+    void *Take(uint64_t size) { return memory_.Take(static_cast<size_t>(size)); }
+
+    // The addresses of the results, in the order in which they were made.
+    const std::vector<void *> &Results() const { return results_; }
+
+    // Whether anything could not be made.
+    bool Failed() const { return failed_ || memory_.Failed(); }
+
+private:
+    aclTensor *MakeTensor(const Recipe &recipe)
+    {
+        const std::vector<uint8_t> elements = Elements(recipe);
+        return Describe(recipe.dtype, recipe.shape, memory_.Copy(elements.data(), elements.size()));
+    }
+
+    // A contiguous tensor in device memory; null where there is none.
+    static aclTensor *Describe(DataType dtype, const std::vector<int64_t> &shape, void *address)
+    {
+        if (address == nullptr) {
+            return nullptr;
+        }
+        std::vector<int64_t> strides(shape.size(), 1);
+        for (size_t i = shape.size(); i-- > 1;) {
+            strides[i - 1] = strides[i] * shape[i];
+        }
+        return aclCreateTensor(shape.data(), shape.size(), ToAcl(dtype), strides.data(), 0,
+            ACL_FORMAT_ND, shape.data(),
+            shape.size(), address);
+    }
+
+    template <typename Object>
+    Object *Kept(Object *object, std::vector<const Object *> &kept)
+    {
+        if (object == nullptr) {
+            failed_ = true;
+        } else {
+            kept.push_back(object);
+        }
+        return object;
+    }
+
+    DeviceMemory memory_;
+    std::vector<const aclTensor *> tensors_;
+    std::vector<const aclTensorList *> lists_;
+    std::vector<const aclIntArray *> integers_;
+    std::vector<void *> results_;
+    bool failed_ = false;
+};
+
+// Makes the call and waits for it. False where that failed, and why is said.
+bool RunCall(CallObjects &call, aclrtStream stream)
 {
-    // Zeros stand for all numbers here; ../direct shows how tensors are filled and results are
-    // compared.
-    uint64_t workspaceSize = 0;
-    aclOpExecutor *executor = nullptr;
-    aclTensor *query = MakeTensor(sample::query.dtype, sample::query.shape);
-    aclTensor *key = MakeTensor(sample::key.dtype, sample::key.shape);
-    aclTensor *value = MakeTensor(sample::value.dtype, sample::value.shape);
+    aclTensor *query = call.Filled(sample::query);
+    aclTensor *key = call.Filled(sample::key);
+    aclTensor *value = call.Filled(sample::value);
     aclTensor *mask = nullptr;
-    aclIntArray *seqLen =
-        aclCreateIntArray(sample::seqLen.values.data(), sample::seqLen.values.size());
+    aclIntArray *seqLen = call.Integers(sample::seqLen);
     aclTensor *slopes = nullptr;
-    aclTensor *qkDescale = MakeTensor(sample::qkDescale.dtype, sample::qkDescale.shape);
-    aclTensor *qkOffset = MakeTensor(sample::qkOffset.dtype, sample::qkOffset.shape);
-    aclTensor *vpvDescale = MakeTensor(sample::vpvDescale.dtype, sample::vpvDescale.shape);
-    aclTensor *vpvOffset = MakeTensor(sample::vpvOffset.dtype, sample::vpvOffset.shape);
-    aclTensor *pScale = MakeTensor(sample::pScale.dtype, sample::pScale.shape);
+    aclTensor *qkDescale = call.Filled(sample::qkDescale);
+    aclTensor *qkOffset = call.Filled(sample::qkOffset);
+    aclTensor *vpvDescale = call.Filled(sample::vpvDescale);
+    aclTensor *vpvOffset = call.Filled(sample::vpvOffset);
+    aclTensor *pScale = call.Filled(sample::pScale);
     aclTensor *logN = nullptr;
     const int64_t quantType = 2;
     const int64_t outDataType = 1;
@@ -102,8 +179,8 @@ int RunCall(aclrtStream stream)
     const int64_t calcType = 3;
     const int64_t kernelType = 0;
     const int64_t clampType = 0;
-    const double clampMin = 0.08838834764831845;
-    const double clampMax = 0.08838834764831845;
+    const double clampMin = 0.0;
+    const double clampMax = 0.0;
     const int64_t maskType = 0;
     const int64_t kvcacheCfg = 0;
     const int64_t scaleType = 0;
@@ -111,32 +188,56 @@ int RunCall(aclrtStream stream)
     const int64_t mlaVHeadSize = 0;
     const int64_t cacheType = 0;
     const int64_t windowSize = 0;
-    aclTensor *output = MakeTensor(DataType::kFloat16, {2, 4, 128});
+    aclTensor *output = call.Result(DataType::kFloat16, {2, 4, 128});
+    if (call.Failed()) {
+        std::fprintf(stderr, "the tensors of the call cannot be made\n");
+        return false;
+    }
+    uint64_t workspaceSize = 0;
+    aclOpExecutor *executor = nullptr;
     int status =
         aclnnSelfAttentionPaEncoderCustomGetWorkspaceSize(query, key, value, mask, seqLen, slopes,
             qkDescale, qkOffset, vpvDescale, vpvOffset, pScale, logN, quantType, outDataType,
             headNum, kvHeadNum, qScale, qkScale, batchRunStatusEnable, isTriuMask, calcType,
             kernelType, clampType, clampMin, clampMax, maskType, kvcacheCfg, scaleType, inputLayout,
-            mlaVHeadSize, cacheType, windowSize, output,
-        &workspaceSize, &executor);
+            mlaVHeadSize, cacheType, windowSize, output, &workspaceSize, &executor);
     if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnSelfAttentionPaEncoderCustomGetWorkspaceSize: %d %s\n", status,
             aclGetRecentErrMsg());
-        return 1;
+        return false;
     }
-    void *workspace = nullptr;
-    if (workspaceSize > 0
-        && aclrtMalloc(&workspace, workspaceSize, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS) {
-        return 1;
+    void *workspace = workspaceSize > 0 ? call.Take(workspaceSize) : nullptr;
+    if (workspaceSize > 0 && workspace == nullptr) {
+        std::fprintf(stderr, "device memory for the workspace is missing\n");
+        return false;
     }
     status = aclnnSelfAttentionPaEncoderCustom(workspace, workspaceSize, executor, stream);
-    if (status != ACL_SUCCESS || aclrtSynchronizeStream(stream) != ACL_SUCCESS) {
+    if (status != ACL_SUCCESS) {
         std::fprintf(stderr, "aclnnSelfAttentionPaEncoderCustom: %d %s\n", status,
             aclGetRecentErrMsg());
-        return 1;
+        return false;
     }
-    std::printf("ok\n");
-    return 0;
+    status = aclrtSynchronizeStream(stream);
+    if (status != ACL_SUCCESS) {
+        std::fprintf(stderr, "the kernel failed, error %d %s\n", status, aclGetRecentErrMsg());
+        return false;
+    }
+    return true;
+}
+
+// Whether all results are what is expected of them.
+bool IsGood(const CallObjects &call)
+{
+    bool good = true;
+    good &= Agrees("output", call.Results()[0], DataType::kFloat16, sample::output, 0.00812531);
+    std::printf("%s\n", good ? "ok" : "WRONG");
+    return good;
+}
+
+int RunSample(aclrtStream stream)
+{
+    CallObjects call;
+    return RunCall(call, stream) && IsGood(call) ? 0 : 1;
 }
 
 }  // namespace
@@ -149,7 +250,7 @@ int main()
         std::fprintf(stderr, "no NPU can be used\n");
         return 1;
     }
-    const int result = RunCall(stream);
+    const int result = RunSample(stream);
     aclrtDestroyStream(stream);
     aclrtResetDevice(0);
     aclFinalize();

@@ -2,19 +2,11 @@
 #ifndef ATTNDSL_SELF_ATTENTION_PA_ENCODER_SAMPLE_CASE_H
 #define ATTNDSL_SELF_ATTENTION_PA_ENCODER_SAMPLE_CASE_H
 
-#include "../op_host/contract.h"
-
-// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one
-// stands for.
-struct Recipe {
-    attndsl::DataType dtype;
-    std::vector<int64_t> shape;
-    uint64_t seed = 0;
-    std::vector<int64_t> values = {};
-    size_t rows = 0;
-};
+#include "sample_tensors.h"
 
 namespace sample {
+
+using attndsl::Recipe;
 
 const Recipe query{attndsl::DataType::kInt8, {2, 4, 128}, 22};
 const Recipe key{attndsl::DataType::kInt8, {2, 2, 128}, 23};

@@ -30,9 +30,8 @@ struct Addresses {
 };
 
 // Device memory of so many bytes, and a copy of so many bytes there; null where there is none. Both
-// have to live until
-// the stream has run. A copy is there when the function returns, in memory that nothing in the
-// stream still uses.
+// have to live until the stream has run. A copy is there when the function returns, in memory that
+// nothing in the stream still uses.
 using Allocate = std::function<void *(size_t)>;
 using CopyToDevice = std::function<void *(const void *, size_t)>;
 
@@ -40,8 +39,7 @@ using CopyToDevice = std::function<void *(const void *, size_t)>;
 constexpr size_t kSystemWorkspace = 16 << 20;
 
 // A list of tensors as kernels decode it: per tensor the number of dimensions and the sizes, then
-// the addresses. All
-// have as many dimensions: leading ones of size 1 may be left out.
+// the addresses. All have as many dimensions: leading ones of size 1 may be left out.
 inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *> &addresses,
     const CopyToDevice &copy)
 {
@@ -66,8 +64,7 @@ inline void *ListOnDevice(std::vector<Tensor> entries, const std::vector<void *>
 }
 
 // What a launch has of a device. `alone`: while it runs, no other stream holds cores. A direct
-// launch cannot ask for batch
-// mode, as a package does: only alone do its blocks start together.
+// launch cannot ask for batch mode, as a package does: only alone do its blocks start together.
 inline Status ShareOf(int32_t number, bool alone, DeviceShare &share)
 {
     const uint32_t device = static_cast<uint32_t>(number);

@@ -43,9 +43,11 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
 // FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Done/Taken: before any cross-core flag of this pair of pipes one waits for the other,
-// which then waits for it; named after the first such flag. Buffers with one lifetime share an
-// event, named after the first.
+// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
+// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
+// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
+// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
+// an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
@@ -158,9 +160,9 @@ private:
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
-            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
-            items_[itemPlace] = DecodeItem(turn);
-            const Item &work = items_[itemPlace];
+            const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
+            items_[itemSlot] = DecodeItem(turn);
+            const Item &work = items_[itemSlot];
             const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
@@ -170,30 +172,23 @@ private:
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
-                const int64_t itemSlot = itemsBegun_ % kRing;
                 cubeSteps_[slot].tile = tile;
                 cubeSteps_[slot].keyStart = keyStart;
-                cubeSteps_[slot].slot = slot;
                 cubeSteps_[slot].itemSlot = itemSlot;
+                // The first kPrefetch steps have no earlier one, and do not look at it.
+                const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
+                const CubeStep &earlier = cubeSteps_[earlierSlot];
+                const Item &earlierWork = items_[earlier.itemSlot];
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
-                }
-                if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.tiles) {
-                        AwaitProbabilities();
-                    }
+                } else if (earlier.tile < earlierWork.tiles) {
+                    AwaitProbabilities();
                 }
                 if (tile < work.tiles) {
                     ScoreTile(work, rowFractals, keyStart, tile);
                 }
-                if (stepsBegun_ > kPrefetch) {
-                    const CubeStep &earlier = cubeSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
-                    const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.tiles) {
-                        WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlier.slot);
-                    }
+                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+                    WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlierSlot);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
@@ -229,19 +224,17 @@ private:
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
-            const int64_t itemPlace = (itemsBegun_ + 1) % kRing;
-            items_[itemPlace] = DecodeItem(turn);
-            const Item &work = items_[itemPlace];
+            const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
+            items_[itemSlot] = DecodeItem(turn);
+            const Item &work = items_[itemSlot];
             const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
-                const int64_t itemSlot = itemsBegun_ % kRing;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].rows = rows;
-                vectorSteps_[slot].slot = slot;
                 vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
@@ -251,13 +244,14 @@ private:
                     SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const VectorStep &earlier = vectorSteps_[(stepsBegun_ - kPrefetch - 1) % kRing];
+                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlier.slot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
                         WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
@@ -899,11 +893,11 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, keyStart, slot, itemSlot;
-    } cubeSteps_[kRing];
+        int64_t tile, keyStart, itemSlot;
+    } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, slot, rowBegin, itemSlot;
-    } vectorSteps_[kRing];
+        int64_t tile, rows, rowBegin, itemSlot;
+    } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
     static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");

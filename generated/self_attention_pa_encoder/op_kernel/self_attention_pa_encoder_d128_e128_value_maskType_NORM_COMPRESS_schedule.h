@@ -22,8 +22,6 @@ constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, p
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// Options without a constant: slots 2, result_slots 2, widen_lead 1, split_kv auto, cores auto,
-// prob_layout fractals.
 constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
@@ -48,18 +46,18 @@ constexpr int64_t kPrefetch = kRing - 1;
 // rows of a score tile that have room where weighted sums arrive
 constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
-static_assert(kTileKeys >= 64 && kTileKeys <= 1984 && kTileKeys % 64 == 0, "limits of tile_k");
+static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
+    "limits of tile_k; one repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
-static_assert(kBaseN >= 16 && kBaseN <= 256 && kBaseN % 16 == 0, "limits of base_n");
-static_assert(kBaseK >= 16 && kBaseK <= 256 && kBaseK % 16 == 0, "limits of base_k");
-static_assert(kMaxRows >= 16 && kMaxRows <= 256 && kMaxRows % 16 == 0, "limits of max_rows");
+static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
+    "limits of base_n; one matrix multiply takes a whole head");
+static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
+    "limits of base_k; one matrix multiply takes a whole head");
+static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
+    "limits of max_rows; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "rows divides the rows of a vector core");
-static_assert(kMaxRows > kRowsPerBand, "a task has several bands of rows");
-static_assert(kPaddedHeadSize <= kBaseK, "one matrix multiply takes a whole head");
-static_assert(kFoldedLanes <= kRepeatLanes, "one repeat has the folded lanes of a row");
-static_assert(kPaddedValueSize <= kBaseN, "one matrix multiply takes a whole head");
 static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.

@@ -6,6 +6,28 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 2, times 1
+//   head size / 16: 0 to 127, times 3
+//   value size / 16: 0 to 127, times 384
+//   value: 0 to 1, times 49152
+//   mask: 0 to 1, times 98304
+//   slopes: 0 to 1, times 196608
+//   qkDescale: 0 to 1, times 393216
+//   vpvDescale: 0 to 1, times 786432
+//   pScale: 0 to 1, times 1572864
+//   logN: 0 to 1, times 3145728
+//   clampType: 0 to 2, times 6291456
+//   dtype(mask): 0 to 3, times 18874368
+//   dtype(query): 0 to 3, times 75497472
+//   inputLayout: 0 to 2, times 301989888
+//   layout(key): 0 to 4, times 905969664
+//   layout(mask): 0 to 9, times 4529848320
+//   layout(query): 0 to 4, times 45298483200
+//   layout(value): 0 to 5, times 226492416000
+//   maskType: 0 to 10, times 1358954496000
+//   outDataType: 0 to 14, times 14948499456000
+//   quantType: 0 to 3, times 224227491840000
 enum class SelfAttentionPaEncoderTilingKey : uint64_t {
     kFloat16D128E128Value = 52248,
     kFloat16D128E128ValueMaskMaskTypeNorm = 1358954646552,
@@ -70,6 +92,13 @@ enum class SelfAttentionPaEncoderTilingKey : uint64_t {
     kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline = 418557985999898,
 };
 
+// Axes of tensors, as strides are named after them:
+//   B: batch rows, batch
+//   N: query heads, headNum
+//   K: key/value heads, kvHeads
+//   Q: query positions of a batch row, qRows
+//   U: stored key rows, of a group or of all batch rows, kvRows
+//   S: packed query tokens of all batch rows, nTokens
 struct SelfAttentionPaEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

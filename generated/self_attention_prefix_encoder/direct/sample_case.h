@@ -2,19 +2,11 @@
 #ifndef ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_SAMPLE_CASE_H
 #define ATTNDSL_SELF_ATTENTION_PREFIX_ENCODER_SAMPLE_CASE_H
 
-#include "../op_host/contract.h"
-
-// A tensor: explicit integers, or random numbers of a seed. `rows`: entries that a single one
-// stands for.
-struct Recipe {
-    attndsl::DataType dtype;
-    std::vector<int64_t> shape;
-    uint64_t seed = 0;
-    std::vector<int64_t> values = {};
-    size_t rows = 0;
-};
+#include "sample_tensors.h"
 
 namespace sample {
+
+using attndsl::Recipe;
 
 const Recipe query{attndsl::DataType::kBfloat16, {6, 256}, 22};
 const Recipe key{attndsl::DataType::kBfloat16, {8, 16, 128}, 23};

@@ -936,9 +936,8 @@ inline Status CheckTarget(const Call &call, const Sizes &sizes)
 }
 
 // Checks a call against the contract: the first mistake, if any. Advice is left in `warnings`.
-inline Status Check(Call &call, Sizes &sizes, std::vector<std::string> &warnings)
+inline Status Check(Call &call, Sizes &sizes, [[maybe_unused]] std::vector<std::string> &warnings)
 {
-    static_cast<void>(warnings);
     Status status;
     status = ResolveLists(call);
     if (!status.Ok()) {
@@ -975,9 +974,9 @@ inline Status Measure(Call &call, Sizes &sizes)
 }
 
 // Shapes of the results, once the sizes of a call are known.
-inline std::vector<int64_t> ResultShape(size_t index, const Call &call, const Sizes &sizes)
+inline std::vector<int64_t> ResultShape(size_t index, [[maybe_unused]] const Call &call,
+    const Sizes &sizes)
 {
-    static_cast<void>(call);
     if (index == 0) {
         if (sizes.query_layout == "nTokens (headNum headSize)") {
             return {sizes.nTokens, call.headNum * sizes.headSize};

@@ -6,6 +6,15 @@
 #include <cstdint>
 
 // The kernels by their tiling keys.
+// A key is the sum of these:
+//   dtype of query: 0 to 1, times 1
+//   head size / 16: 0 to 127, times 2
+//   mask: 0 to 1, times 256
+//   slopes: 0 to 1, times 512
+//   clampType: 0 to 2, times 1024
+//   dtype(query): 0 to 2, times 3072
+//   layout(mask): 0 to 9, times 9216
+//   maskType: 0 to 10, times 92160
 enum class SelfAttentionPrefixEncoderTilingKey : uint64_t {
     kFloat16D128MaskTypeCausalMask = 276496,
     kFloat16D128MaskMaskColumnsMaskTypeAlibiCompress = 424208,
@@ -17,6 +26,13 @@ enum class SelfAttentionPrefixEncoderTilingKey : uint64_t {
     kBfloat16D128SlopesMaskTypeAlibiCompressSqrt = 461329,
 };
 
+// Axes of tensors, as strides are named after them:
+//   B: batch rows, batch
+//   N: query heads, headNum
+//   K: key/value heads, kvHeads
+//   P: blocks of a cache, numBlocks
+//   R: rows of a cache block, blockSize
+//   S: packed query tokens of all batch rows, nTokens
 struct SelfAttentionPrefixEncoderTiling {
     uint64_t key;  // the tiling key, for launches that have no other way to tell it
     int64_t kvHeads;  // key/value heads

@@ -76,9 +76,8 @@ at::ScalarType ToTorch(DataType dtype)
 }
 
 // Reads the arguments of a call. For a launch, it has the addresses of its tensors and keeps what
-// they need until the
-// launch has been enqueued. For shapes alone it asks for neither memory nor numbers, which a traced
-// tensor does not have.
+// they need until the launch has been enqueued. For shapes alone it asks for neither memory nor
+// numbers, which a traced tensor does not have.
 class Reader {
 public:
     // `device`: where the tensors have to be; nothing for shapes alone.
