@@ -12,7 +12,7 @@ from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.warm_slots import warm_slots, warms_slots
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.lowering.signature.host_scalars import CORES
+from attndsl.lowering.signature.host_scalars import CORES, START_TOGETHER
 from attndsl.lowering.work_partition import add_work_fields, with_item_order
 from attndsl.tile.instructions import StoreRows
 from tests.support.builders import DECODING, PADDED, attention, context, lines
@@ -92,7 +92,13 @@ def test_small_tasks_that_come_first_have_fewer_rows(queries: int, rows: int) ->
     c = prompt()
     add_work_fields((c,))
     assert "WarmScores" in warm_slots(c).name
-    found: dict[str, Any] = {"B": 16 if queries == 512 else 1, "Q": queries, "T": queries, CORES.name: 24}
+    found: dict[str, Any] = {
+        "B": 16 if queries == 512 else 1,
+        "Q": queries,
+        "T": queries,
+        CORES.name: 24,
+        START_TOGETHER.name: 1,
+    }
     found |= {"N": 8, "K": 8, "D": 64, "E": 64}
     for field in c.inventory.fields:
         found[field.name] = field.value.evaluate({**found, **{f"tiling.{k}": v for k, v in found.items()}})
