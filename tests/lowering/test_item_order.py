@@ -13,7 +13,7 @@ from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.visibility import ends_by_position
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.signature.host_scalars import CORES
+from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.lowering.work_partition import add_work_fields, item_of_round, round_of_turn, with_item_order
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
 from attndsl.tile.statements import Let
@@ -35,7 +35,7 @@ def numbers(c: Context, **sizes: int) -> dict[str, Any]:
     """The tiling fields of a call of so many rows, heads and positions on so many cores."""
     add_work_fields((c,))
     known: dict[str, Any] = {"D": 128, "E": 128, "T": sizes["Q"], "K": sizes["N"], **sizes}
-    known[CORES.name] = sizes["cores"]
+    known |= {CORES.name: sizes["cores"], L2_BYTES.name: sizes.get("l2", 192) << 20, START_TOGETHER.name: 1}
     for field in c.inventory.fields:
         known[field.name] = field.value.evaluate({**known, **{f"tiling.{k}": v for k, v in known.items()}})
     return known
@@ -143,8 +143,12 @@ def test_causal_work_differs_by_no_more_than_a_task_between_blocks(
 
 
 def test_heads_whose_keys_exceed_half_of_l2_come_in_groups() -> None:
-    """48 heads of 16384 keys take 4 MiB each, without values: half of 192 MiB holds 12 with both."""
+    """48 heads of 16384 keys take 4 MiB each, without values: half of 192 MiB holds 12 with both.
+
+    Of a part with 96 MiB, as 910B4 is, half holds 6.
+    """
     c = prompts(CAUSAL)
+    assert numbers(prompts(CAUSAL), B=1, N=48, Q=16384, cores=20, l2=96)["headsAtOnce"] == 6
     known = numbers(c, B=1, N=48, Q=16384, cores=24)
     assert known["headsAtOnce"] == 12
     heads = [head for _, head, *_ in tasks(c, known)]

@@ -38,6 +38,7 @@ def hosts(draw):
         "S": draw(st.sampled_from([0, 1, 511, 512, 513, 262144]) | st.integers(1, 262144)),
         "D": draw(st.integers(113, 128)),
         "host.cores": draw(st.integers(1, 24)),
+        "host.startTogether": draw(st.integers(0, 1)),
         "host.actualSeqLengthsCount": draw(st.sampled_from([0, 1, 7])),
         "scale_value": draw(st.sampled_from([0.0, 1.0, -0.125, 0.08838834764831845])),
         "host.keyLayout": draw(st.integers(0, 1)),
@@ -96,7 +97,7 @@ def test_other_tiling_data_are_told_by_field():
 def test_the_host_supplies_exactly_what_the_fields_need():
     layouts = {"host.keyLayout", "host.valueLayout", "host.pseShiftLayout"}
     layouts |= {name for name in outside_names(program().tiling) if name in ONE_LAYOUT}
-    sizes = {"B", "kvN", "N", "S", "D", "host.cores", "host.actualSeqLengthsCount"}
+    sizes = {"B", "kvN", "N", "S", "D", "host.cores", "host.startTogether", "host.actualSeqLengthsCount"}
     assert set(outside_names(program().tiling)) == {*sizes, *layouts, "scale_value"}
 
 
@@ -105,7 +106,8 @@ def test_the_host_supplies_exactly_what_the_fields_need():
 def test_splits_and_blocks(host):
     """As many splits as idle cores allow, or two or three that save a busy core a tenth.
 
-    None is finer than a tile, and there are never more blocks than items or cores.
+    None is finer than a tile, and there are never more blocks than items or cores. Blocks that may not wait
+    for each other share no keys.
     """
     t = program().tiling_values(host)
     pairs, tiles = host["B"] * host["kvN"], math.ceil(host["S"] / TILE)
@@ -115,7 +117,9 @@ def test_splits_and_blocks(host):
     even = t["splits"] <= 3 and 10 * busiest <= 9 * plain * t["splits"]
     assert t["splits"] == 1 or t["items"] <= host["host.cores"] or even
     assert t["blocks"] == min(t["items"], host["host.cores"])
-    if pairs <= host["host.cores"] and tiles >= host["host.cores"]:
+    if not host["host.startTogether"]:
+        assert t["splits"] == 1
+    elif pairs <= host["host.cores"] and tiles >= host["host.cores"]:
         assert (t["splits"] + 1) * pairs > host["host.cores"], "another split would still have had a core"
 
 
@@ -200,7 +204,8 @@ def shares(draw):
     lengths = draw(st.lists(st.integers(0, capacity), min_size=batch, max_size=batch))
     host = {
         "B": batch, "kvN": kv_heads, "N": kv_heads * draw(st.integers(1, 64)), "S": capacity, "D": 128,
-        "host.cores": draw(st.integers(1, 24)), "host.actualSeqLengthsCount": batch, "scale_value": 1.0,
+        "host.cores": draw(st.integers(1, 24)), "host.startTogether": draw(st.integers(0, 1)),
+        "host.actualSeqLengthsCount": batch, "scale_value": 1.0,
         "host.keyLayout": 0, "host.valueLayout": 0, "host.pseShiftLayout": 0, **ONE_LAYOUT,
     }  # fmt: skip
     return host, lengths
@@ -241,7 +246,7 @@ def test_the_two_vector_cores_share_the_rows(group):
 
 
 def one_task(group):
-    sizes = {"B": 1, "kvN": 1, "N": group, "S": 9, "D": 128, "host.cores": 1}
+    sizes = {"B": 1, "kvN": 1, "N": group, "S": 9, "D": 128, "host.cores": 1, "host.startTogether": 1}
     rest = {
         "host.actualSeqLengthsCount": 0,
         "scale_value": 1.0,

@@ -114,7 +114,7 @@ def build_files(
         "samples": samples,
         "tests": tests,
         "missing": missing,
-        "attributes": tuple(attribute_lines(names)),
+        "attributes": tuple(map(_list_entry, attribute_lines(names))),
     }
     return {
         "README.md": render("project/README.md.j2", project=page, **told),
@@ -141,6 +141,13 @@ def attribute_lines(names: Names) -> Iterator[str]:
             told.append(f"default `{comment(str(spec.default))}`")
         aside = f" ({'; '.join(told)})" if told else ""
         yield f"`{item.name}`{aside}: {item.meaning}"
+
+
+def _list_entry(line: str) -> str:
+    """A line behind the mark of a list, over lines of at most 100 columns."""
+    return textwrap.fill(
+        line, 98, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def binding_files(names: Names, page: ReadmeFacts) -> dict[str, str]:
