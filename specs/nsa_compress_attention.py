@@ -32,9 +32,9 @@ key = op.input("key", "T2 N2 D1", dtype=query, axes="U K D")
 value = op.input("value", "T2 N2 D2", dtype=query, axes="U K E")
 scale_value = op.param("scale_value", float, takes_int=True, finite=True)
 head_num = op.param("head_num", int, gt=0)
-l = op.param("compress_block_size", int, ge=16, le=128, meaning="l")  # noqa: E741 - the letters of the document
-d = op.param("compress_stride", int, ge=16, le=64, meaning="d")
-lsel = op.param("select_block_size", int, ge=16, le=128, meaning="l'")
+l = op.param("compress_block_size", int, ge=16, le=128, meaning="l, keys of a compressed block")  # noqa: E741 - the document's letter
+d = op.param("compress_stride", int, ge=16, le=64, meaning="d, keys between the starts of compressed blocks")
+lsel = op.param("select_block_size", int, ge=16, le=128, meaning="l', keys of a selected block")
 select_block_count = op.param("select_block_count", int, ge=1, le=32)
 op.keyword_only()
 TRUTH = ("bool", "uint8")

@@ -292,5 +292,5 @@ def test_attributes_with_a_meaning_are_told():
         line.startswith("`index_reading` (`op`, `paper`, `literal0`; default `op`): where ") for line in told
     )
     assert "`relaxed` (default `False`): head sizes need not be multiples of 16" in told
-    assert "`compress_stride`: d" in told
+    assert "`compress_stride`: d, keys between the starts of compressed blocks" in told
     assert not any("head_num" in line for line in told), "the contract says nothing of it"

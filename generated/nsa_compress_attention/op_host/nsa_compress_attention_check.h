@@ -23,9 +23,9 @@ struct Call {
     Tensor value;
     double scale_value = 0.0;
     int64_t head_num = 0;
-    int64_t compress_block_size = 0;  // l
-    int64_t compress_stride = 0;  // d
-    int64_t select_block_size = 0;  // l'
+    int64_t compress_block_size = 0;  // l, keys of a compressed block
+    int64_t compress_stride = 0;  // d, keys between the starts of compressed blocks
+    int64_t select_block_size = 0;  // l', keys of a selected block
     int64_t select_block_count = 0;
     Tensor topk_mask;  // optional; non-zero: the block is selected before all others
     Tensor atten_mask;  // optional; non-zero hides the key

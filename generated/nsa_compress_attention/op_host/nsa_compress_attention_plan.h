@@ -45,12 +45,14 @@ struct Problem {
     int64_t B = 0;  // batch rows
     float scale_value = 0;  // parameter scale_value
     int64_t selS2 = 0;  // blocks of keys of a selection
-    int64_t select_block_size = 0;  // parameter select_block_size, l'
-    int64_t compress_stride = 0;  // parameter compress_stride, d
+    int64_t select_block_size = 0;  // parameter select_block_size, l', keys of a selected block
+    // parameter compress_stride, d, keys between the starts of compressed blocks
+    int64_t compress_stride = 0;
     // parameter index_reading, where the sums of step 4 begin: as shipped kernels do, as the paper
     // does, all from 0; 0: op, 1: paper, 2: literal0
     int64_t index_reading = 0;
-    int64_t compress_block_size = 0;  // parameter compress_block_size, l
+    // parameter compress_block_size, l, keys of a compressed block
+    int64_t compress_block_size = 0;
     int64_t select_block_count = 0;  // parameter select_block_count
     int64_t T2 = 0;  // stored key rows, of a group or of all batch rows
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
