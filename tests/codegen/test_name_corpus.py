@@ -128,12 +128,13 @@ def test_every_word_of_generated_files_may_be_a_name(turn, tmp_path):
     files = projected(operator(), tmp_path / "plain")
     code = "\n".join(text for name, text in files.items() if name.endswith((".h", ".cpp", ".py")))
     bare = re.sub(r'"(\\.|[^"\\\n])*"|//[^\n]*', "", code)
-    own = {each.lower() for each in OWN}
+    lengths = ("stream", "at_", "call", "sizes", "tensor")
+    own = {each.replace("_", "").lower() for each in (*OWN, *lengths)}
     found = sorted(set(re.findall(r"[A-Za-z_]\w*", bare)) - {*INDICES, "backend", "precision"})
     told = {word.replace("_", "").lower(): word for word in found}  # names that differ in less are refused
     words = [word for key, word in told.items() if key not in own]
     assert len(words) > 1000
     chosen = {kind: tuple(words[(turn + i) % 4 :: 4]) for i, kind in enumerate(kinds)}
-    op = operator(**chosen, lengths=("stream", "at_", "call", "sizes", "tensor"), name=f"operator{turn}")
+    op = operator(**chosen, lengths=lengths, name=f"operator{turn}")
     projected(op, tmp_path / "named")
     everything_compiles(op, tmp_path / "named")
