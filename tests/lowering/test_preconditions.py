@@ -126,7 +126,7 @@ REFUSED = {
 
 REFUSED_SELECTIONS = {
     "windows_are_short": [
-        ('ge=16, le=128, meaning="l\'', 'ge=16, meaning="l\'', "more than 64 terms"),
+        ("ge=16, le=128, meaning=\"l'", "ge=16, meaning=\"l'", "more than 64 terms"),
         ("int, ge=1, le=32)", "int, ge=1, le=64)", "a selection of more than 32 blocks"),
     ],
     "selections_see_all_keys": [
