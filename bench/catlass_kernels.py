@@ -7,9 +7,9 @@ templates need g++ 14 or clang++: set CXX.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -147,17 +147,13 @@ def launches_of(peer: Peer, checkout: Path, on: Device) -> Iterator[float]:
                 made.truncate(size)
         for file, values in peer.numbers.items():
             values.tofile(Path(name) / f"{file}.bin")
-        before = Path.cwd()
-        os.chdir(name)
-        try:
+        with chdir(name):
             report = program.run(
                 (*peer.arguments, "--datapath", name),
                 knobs=replace(FOREIGN, timing=True),
                 device=on,
                 capture=True,
             )
-        finally:
-            os.chdir(before)
     if not report.launches:
         raise SystemExit(f"{peer.name} launched nothing: {report.error or report.stdout}")
     for each in report.launches:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -109,12 +109,8 @@ def run_public(run: PublicRun, expected: Expected) -> Ran:
         own = {"golden": expected.golden.values.astype(np.float32), "cpu_low": expected.plain}
         for file, values in {**run.files, **own}.items():
             np.ascontiguousarray(values).tofile(data / f"{file}.bin")
-        before = Path.cwd()
-        os.chdir(data)
-        try:
+        with chdir(data):
             report = program.run(run.arguments, copies=copies, device=on)
-        finally:
-            os.chdir(before)
         found = sorted(copies.iterdir())
         if not found or not report.launches:
             raise RuntimeError(f"{program.path.name} computed nothing: {report.error or report.stdout}")
