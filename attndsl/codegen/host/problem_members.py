@@ -10,15 +10,16 @@ from attndsl.codegen.names.identifiers import identifier
 from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import asks, dtype_of, given
 from attndsl.lowering.signature.enum_parameters import number_of
-from attndsl.lowering.signature.host_scalars import HOST, layout_choice
+from attndsl.lowering.signature.host_scalars import DEVICE_MEANINGS, HOST, layout_choice
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.contract import Contract
 from attndsl.tile.naming import camel
 
 HEAD_SIZE, VALUE_SIZE = "sizeOfHead", "sizeOfValueHead"
 """Head sizes that are no size of the contract, but computed from such."""
+_OF_DEVICE = "|".join(name.removeprefix(HOST) for name in DEVICE_MEANINGS)
 _OF_HOSTS = re.compile(
-    rf"{HEAD_SIZE}|{VALUE_SIZE}|cores|l2Bytes|startTogether|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
+    rf"{HEAD_SIZE}|{VALUE_SIZE}|{_OF_DEVICE}|measure\w+|(max|min|sum)Of\w+|\w+(Layout|Count|Dim\d+|Given|Dtype|Split)"
 )
 _SUFFIX = {"given": "Given", "dtype": "Dtype", "split": "Split"}
 
