@@ -16,7 +16,7 @@ from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_att
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
-from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.phases import PhaseInput, Place, phases

@@ -10,7 +10,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.keys.source_rules import key_source
-from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.rows.grouped_rows import grouped_rows

@@ -15,7 +15,7 @@ from attndsl.lowering.emit.loop_scalars import SPAN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import has_scores
+from attndsl.lowering.match.operation_chains import has_scores
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
 from attndsl.lowering.operands.number_operands import own_operation, spread_number, with_number
 from attndsl.lowering.operands.operand_rules import name_of, score_operand
