@@ -59,9 +59,8 @@ def selecting(
 def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
     """A block every 4 keys; lanes after the blocks of a tile read the last key of the tile."""
     assert lines(block_scores.number_lanes(selecting(4, 2))) == [
-        "V     blockNumber[blockScoreLanes] = 0 + lane numbers",
-        "V     laneNumber[blockScoreLanes] = Cast(blockNumber[blockScoreLanes]) float32 CAST_RINT",
-        "V     laneOffset[blockScoreLanes] = Muls(blockNumber[blockScoreLanes], 16)",
+        "V     laneNumber[blockScoreLanes] = 0 + lane numbers",
+        "V     laneOffset[blockScoreLanes] = Muls(laneNumber[blockScoreLanes], 16)",
         "V     laneOffset[blockScoreLanes] = Mins(laneOffset[blockScoreLanes], (tileKeys - 1) * 4)",
     ]
 
@@ -301,12 +300,11 @@ def test_nothing_is_forced_without_a_mask() -> None:
 
 def test_lanes_without_a_block_come_last() -> None:
     found = lines(top_blocks.merge_into_best(selecting(4, 2)))
-    assert found[1:5] == [
-        "if positionLanes > newBlocks:",
-        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = laneNumber[blockScoreLanes] LT newBlocks",
+    last_repeat = "position * positionLanes + newBlocks // repeatLanes * repeatLanes + repeatLanes"
+    assert found[1:4] == [
+        "if newBlocks % repeatLanes != 0:",
         "for position in 0..stepPositions:",
-        "V     blockScore[position * positionLanes + positionLanes] = "
-        "Select(blockBits, blockScore[position * positionLanes + positionLanes], -inf)",
+        f"V     blockScore[{last_repeat}] lanes newBlocks % repeatLanes..63 = Duplicate(-inf)",
     ]
 
 

@@ -13,8 +13,8 @@ _REUSE = "Free: the slot may be written again"
 _TOLD_APART = "FreeXY: pipe X no longer uses the slot, Y may begin."
 _TAKEN = (
     "TakenYX: Y has received that, so X may set it again. Y sets Taken after all its work of the turn "
-    "before: X may write a slot of two before it waits for that slot's Taken, since its wait of the turn before, for "
-    "the other slot's, says that Y has left this one."
+    "before: X may write a slot of two before it waits for that slot's Taken, since its wait of the turn "
+    "before, for the other slot's, says that Y has left this one."
 )
 _HANDSHAKE = (
     "Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then waits "

@@ -40,7 +40,6 @@ from attndsl.lowering.signature.window_bounds import term_count, term_weight
 from attndsl.tile.instructions import (
     AddScaled,
     Binary,
-    Convert,
     CopyLanes,
     Fill,
     Gather,
@@ -62,10 +61,9 @@ def number_lanes(context: Context) -> Seq:
     Lanes after the blocks of a tile read its last key instead; what they hold is discarded.
     """
     b, last_key = selection_buffers(context), context.tile_keys - 1
-    numbers, offset = whole(b.number), whole(b.lane_offset)
+    numbers, offset = whole(b.lane_number), whole(b.lane_offset)
     return seq(
         LaneNumbers(dst=numbers, first=Const(0)),
-        Convert(dst=whole(b.lane_number), src=numbers, mode="CAST_RINT"),
         WithScalar(op="Muls", dst=offset, src=numbers, scalar=step_of(context) * _FP32),
         WithScalar(op="Mins", dst=offset, src=offset, scalar=last_key * _FP32),
     )

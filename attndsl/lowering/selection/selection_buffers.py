@@ -130,7 +130,7 @@ def selection_buffers(context: Context) -> SelectionBuffers:
         best=ub(
             "best", "float32", most * (KEPT * RECORD_LANES), "best blocks of each position, sorted records"
         ),
-        lane_number=ub("laneNumber", "float32", lanes, "block of each lane of a position"),
+        lane_number=ub("laneNumber", "int32", lanes, "block of each lane of a position"),
         lane_offset=ub("laneOffset", "int32", lanes, "bytes to the first key of each lane's block"),
         number=ub("blockNumber", "int32", lanes, "number of each lane's block"),
         score=ub("blockScore", "float32", lanes, "score of each lane's block"),

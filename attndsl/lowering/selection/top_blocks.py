@@ -11,7 +11,7 @@ import math
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN
+from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, REPEAT_LANES, ROW_BEGIN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     FIRST_BLOCK,
@@ -39,6 +39,7 @@ from attndsl.tile.instructions import (
     Convert,
     CopyLanes,
     Fill,
+    FillLanes,
     LoadRows,
     MergeSorted,
     SelectOrScalar,
@@ -102,25 +103,24 @@ def merge_into_best(context: Context) -> list[Statement]:
     The first group of an item begins the best of its position: there is nothing to merge it with.
     """
     b = selection_buffers(context)
-    numbers, position_numbers = whole(b.number, 0, POSITION_LANES), whole(b.term, 0, POSITION_LANES)
-    bits, sorted_lanes = b.bits.region(), _GROUPS * SORT_GROUP
-    scores, grouped = whole(b.score, _LANES, POSITION_LANES), whole(b.score, _LANES, sorted_lanes)
-    last = SelectOrScalar(dst=scores, bits=bits, src=scores, scalar=Const(-math.inf))
-    spare = seq(
-        CompareWithScalar(dst=bits, src=whole(b.lane_number), scalar=NEW_BLOCKS, mode="LT"),
-        _each_position(b.score, last),
-    )
+    sorted_lanes = _GROUPS * SORT_GROUP
+    last_repeat = whole(b.score, _LANES + NEW_BLOCKS // REPEAT_LANES * REPEAT_LANES, REPEAT_LANES)
+    spare = FillLanes(dst=last_repeat, first_lane=NEW_BLOCKS % REPEAT_LANES, value=Const(-math.inf))
     sort = SortGroups(
-        dst=records(b.records, _LANES, sorted_lanes), scores=grouped, indices=whole(b.number, 0, sorted_lanes)
+        dst=records(b.records, _LANES, sorted_lanes),
+        scores=whole(b.score, _LANES, sorted_lanes),
+        indices=whole(b.number, 0, sorted_lanes),
     )
     begin = CopyLanes(dst=_best(b, POSITION0 + POSITION), src=records(b.records, _LANES, KEPT))
     return [
         Note(text="lanes without a block come last; records sorted in groups"),
-        If(condition=POSITION_LANES > NEW_BLOCKS, then=spare),
+        If(condition=NEW_BLOCKS % REPEAT_LANES != 0, then=seq(_each_position(b.score, spare))),
         WithScalar(
-            op="Adds", dst=position_numbers, src=whole(b.lane_number, 0, POSITION_LANES), scalar=FIRST_BLOCK
+            op="Adds",
+            dst=whole(b.number, 0, POSITION_LANES),
+            src=whole(b.lane_number, 0, POSITION_LANES),
+            scalar=FIRST_BLOCK,
         ),
-        Convert(dst=numbers, src=position_numbers, mode="CAST_RINT"),
         Let(symbol=_GROUPS, value=ceil_div(NEW_BLOCKS, SORT_GROUP)),
         _each_position(b.records, sort),
         Note(text="an item's first group is its best so far; others are merged, three at a time"),
