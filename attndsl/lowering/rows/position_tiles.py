@@ -27,10 +27,10 @@ _IN_ROW, _IN_GROUP = Symbol("taskOfBatch"), Symbol("taskOfHeads")
 _WORTH = (8, 9)
 """Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
 _SHARES = (
-    ("positionsWithLargeTasks", "small tasks are chosen if they shorten the busiest core by more than 1/9"),
+    ("partsOfBusiestCore", "parts of the busiest core's positions, for the next number"),
     (
-        "positionsWithSmallTasks",
-        "of those 9 parts, below which small tasks are worth reading keys more often",
+        "partsWithSmallTasks",
+        "small tasks, which read keys more often, are worth that if they leave fewer of these parts",
     ),
 )
 """How the plan calls the whole and the parts."""
@@ -109,7 +109,7 @@ class PositionTiles:
             ceil_div(groups * all_large, CORES) * most,
             "query positions of the busiest core with those",
         )
-        full = positions // most
+        full = number("fullTiles", positions // most, "large tasks that the positions of a batch row fill")
         in_rounds = groups * full // CORES * CORES // maximum(groups, 1)
         whole = number(
             "wholeTiles", minimum(full, in_rounds), "large tasks of a batch row, if they fill whole rounds"
