@@ -19,12 +19,12 @@ from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
 from attndsl.lowering.match.attention_pattern import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.one_name import one_name
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.results.only_tile import finishes_only_tiles, write_only_tile
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.selection.block_selection import selection, selects_blocks
 from attndsl.lowering.signature.kernel_signature import KernelSignature
+from attndsl.lowering.value_numbering import value_numbering
 from attndsl.lowering.work_partition import (
     add_work_fields,
     item_of_round,
@@ -55,7 +55,7 @@ def lower(
 def with_hoisted_loads(program: Program) -> Program:
     """The joint program without repeated scalar reads of global memory, and without two names for one scalar;
     its buffers stay what they are."""
-    return program.with_(body=one_name(hoist_scalar_loads(program.body)))
+    return program.with_(body=value_numbering(hoist_scalar_loads(program.body)))
 
 
 def first_draft(

@@ -75,7 +75,7 @@ def _context(
         rows=rows,
         keys=keys,
         values=values,
-        suffix=_suffix(computation, attention, keys),
+        attention_name=_attention_name(computation, attention, keys),
     )
 
 
@@ -84,7 +84,7 @@ def _axes(node: nodes.Node) -> nodes.Axes:
     return axes
 
 
-def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> str:
+def _attention_name(computation: Computation, attention: Attention, keys: KeySource) -> str:
     """What tells an attention from others: its keys, and its number where another has the same."""
     if len(computation.attentions) == 1:
         return ""

@@ -47,21 +47,21 @@ class PositionTiles:
 
     Attributes:
         mixed: whether the host may leave the first positions to tasks of one band of rows.
-        suffix: what tells its fields from those of another attention that cuts positions otherwise.
+        attention_name: what its fields end with where another attention cuts positions otherwise.
     """
 
     mixed: bool
-    suffix: str = ""
+    attention_name: str = ""
 
     @property
     def per_task(self) -> str:
         """The field of the positions of a task."""
-        return f"queriesPerTask{self.suffix}"
+        return f"queriesPerTask{self.attention_name}"
 
     @property
     def tiles(self) -> str:
         """The field of the tasks of a batch row."""
-        return f"queryTiles{self.suffix}"
+        return f"queryTiles{self.attention_name}"
 
     def add_fields(self, emit: Emitter, heads: Expr, most: Expr) -> None:
         """The tiling fields of the cut; ``heads``: of a task, ``most``: positions of a task at most."""
