@@ -121,6 +121,7 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
 
 
 _ONE_MORE = "One turn more than the block has items: it drains the pipeline."
+_TURNS_ABOUT = "rounds alternate in direction: no block has the longest item of each"
 _LAST_FIRST = "A block takes its last item first: small tasks fill the pipeline."
 
 
@@ -130,7 +131,8 @@ def _item_loop(given: PhaseInput) -> Statement:
     item: Expr = item_of_turn(context, item_of_round(context))
     taken = list[Statement]()
     if not item.same(ITEM):
-        taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item)], ITEM
+        why = _TURNS_ABOUT if context.longest_first else ""
+        taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item, why=why)], ITEM
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     only = write_only_tile(context, given.modifiers) if finishes_only_tiles(context) else None

@@ -13,7 +13,7 @@ from operator import is_not
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, Named, Symbol
+from attndsl.expr import Compare, Const, Expr, Logic, Named, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
@@ -71,10 +71,19 @@ class Note(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Let(Statement):
-    """A scalar that stays constant from here to the end of the enclosing body."""
+    """A scalar that stays constant from here to the end of the enclosing body.
+
+    ``why``: a sentence for the reader about its value; becomes a comment.
+    """
 
     symbol: Symbol
     value: Expr
+    why: str = ""
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether the scalar is true or false."""
+        return isinstance(self.value, Compare | Logic)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

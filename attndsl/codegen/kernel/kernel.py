@@ -8,6 +8,7 @@ from typing import Any
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
+from attndsl.codegen.kernel.event_legend import event_legend
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding, meaning_of
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
@@ -110,6 +111,7 @@ class KernelText:
     arguments: tuple[str, ...]
     constants: tuple[ConstantText, ...]
     memories: tuple[MemoryTable, ...]
+    event_legend: str
     events: tuple[tuple[str, tuple[ConstantText, ...]], ...]
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
@@ -169,6 +171,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         constants=tuple(number_constants(program)),
         memories=memories(program, spelling),
         schedule_header=schedule_file(name),
+        event_legend=event_legend(program, spelling.events),
         events=tuple(_events(program, spelling)),
         flags=tuple(
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
