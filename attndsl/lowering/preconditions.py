@@ -17,7 +17,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
-from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import GRANULE

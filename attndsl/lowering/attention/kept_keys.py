@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from attndsl.expr import Expr, Named, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SLOT
-from attndsl.lowering.match.attention_pattern import values_are_channels
 from attndsl.lowering.match.choice_of_ways import takes
 from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
+from attndsl.lowering.match.values_of_keys import values_are_channels
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Handed, Seq

@@ -84,7 +84,7 @@ def warm_slots(context: Context) -> Stage:
     )
     return Stage(
         name=context.label("WarmScores"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
         body=seq(If(condition=context.items > 0, then=body)),
@@ -97,7 +97,7 @@ def await_slot(context: Context) -> tuple[Stage, Expr]:
     """Waits for a slot of scores that vector cores store to, and the steps that do."""
     stage = Stage(
         name=context.label("AwaitSlot"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIC,
         doc="Waits until L2 holds the slot that takes the scores of this step.",
         body=seq(),

@@ -104,7 +104,12 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     where = top_k(context).where
     return Stage(
-        name=context.label(name), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+        name=context.label(name),
+        attention_name=context.attention_name,
+        core=Core.AIV,
+        doc=doc,
+        body=body,
+        where=where,
     )
 
 
