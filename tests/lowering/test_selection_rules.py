@@ -196,20 +196,32 @@ def test_a_term_counts_as_often_as_its_windows_meet_it(
     counts: tuple[int, ...], terms: int, weight: str
 ) -> None:
     found = lines(block_scores.take_blocks(selecting(*counts)))
-    loop = found.index(f"for term in 0..{terms}:")
-    positions, gather, added = found[loop + 1 : loop + 4]
-    assert positions == "for position in 0..stepPositions:"
-    assert gather == (
-        "V     blockTerm[position * positionLanes + positionLanes] = "
-        "Gather(window[(position0 + position) * windowRow + windowLead + windowRow], "
-        "bytes (4 * firstBlock + 7 - firstKey - term + windowLead) * 4 + laneOffset[positionLanes])"
-    )
-    term = (
+    loop = found.index(f"for term in 0..{terms} by 2:")
+    added = (
         f"Axpy(blockTerm[usedLanes], {weight})"
         if weight
         else "Add(blockScore[usedLanes], blockTerm[usedLanes])"
     )
-    assert added == f"V     blockScore[usedLanes] = {term}"
+    assert found[loop + 1 : loop + 3] == [
+        f"V     blockScore[usedLanes] = {added}",
+        f"if term + 1 < {terms}:",
+    ]
+    assert found[loop + 5].startswith("V     blockScore[usedLanes] = ")
+    assert "blockRecords[usedLanes]" in found[loop + 5]
+    assert found[loop + 6] == f"if term + 2 < {terms}:"
+
+
+def test_terms_are_gathered_to_two_places_by_turns() -> None:
+    """No term goes to the place of the one that is added meanwhile."""
+    found = lines(block_scores.take_blocks(selecting(4, 2)))
+    gathers = [line for line in found if "Gather(" in line]
+    expected = [("blockTerm", ""), ("blockRecords", " - (term + 1)"), ("blockTerm", " - (term + 2)")]
+    assert gathers == [
+        f"V     {place}[position * positionLanes + positionLanes] = "
+        "Gather(window[(position0 + position) * windowRow + windowLead + windowRow], "
+        f"bytes (4 * firstBlock + 7 - firstKey{term} + windowLead) * 4 + laneOffset[positionLanes])"
+        for place, term in expected
+    ]
 
 
 def test_the_first_group_of_an_item_is_its_best_and_three_others_are_merged_at_once() -> None:

@@ -259,6 +259,8 @@ class Emitter:
         _check_host_knows(expr, self.where)
         if not meaning and not stem:
             meaning, stem = self._extent(expr)
+            if self.inventory.is_field(stem):  # of other rows: those of a packed tensor are of all batch rows
+                meaning, stem = _EXTENTS_BESIDE.get(stem, (meaning, stem))
         stem = stem or self._layout_stem(expr) or _stem(expr) or f"value{len(self.inventory.fields)}"
         name = camel(stem.removeprefix(HOST))
         while is_taken(name) or name in self.signature.taken_names or self.inventory.is_field(name):
@@ -415,6 +417,10 @@ _EXTENTS = {
     "N": ("query heads", "queryHeads"),
 }
 """Meaning and name of the tiling fields that are extents of axes; without a name, the contract's own."""
+
+
+_EXTENTS_BESIDE = {"keyCapacity": ("key positions of a batch row, at most", "keyPositions")}
+"""Meaning and name of an extent beside a field that has its name and another value."""
 
 
 _LONGEST_MEANING = 64

@@ -37,6 +37,7 @@ from attndsl.lowering.selection.selection_buffers import (
 )
 from attndsl.lowering.selection.top_blocks import forced_first, merge_into_best, nan_lowest
 from attndsl.lowering.signature.window_bounds import term_count, term_weight
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
     AddScaled,
     Binary,
@@ -183,29 +184,50 @@ def _terms(context: Context) -> Expr:
 
 
 def _scores(context: Context) -> list[Statement]:
-    b, node = selection_buffers(context), window_sum(context)
-    counts = tuple(
-        context.host(count, "factor of a window's terms", f"windowCount{number}")
-        for number, count in enumerate(node.counts)
+    """Each term is gathered while the one before it is added: they go to two places by turns."""
+    b, terms, where = selection_buffers(context), _terms(context), window_sum(context).where
+    here, other = b.term, b.records  # records are made of the scores
+    second, third = _TERM + 1, _TERM + 2
+    more = seq(_gather(context, third, here))
+    with_second = seq(
+        _gather(context, second, other),
+        _added(context, second, other),
+        If(condition=third < terms, then=more, where=where),
     )
-    terms = _terms(context)
-    offset = step_of(context) * FIRST_BLOCK + last_of(context) - FIRST_KEY - _TERM
+    pair = seq(_added(context, _TERM, here), If(condition=second < terms, then=with_second, where=where))
+    return [
+        Note(text="score of each block: the weighted sum of its window; a term is gathered as one is added"),
+        Fill(dst=whole(b.score), value=Const(0)),
+        _gather(context, Const(0), here),
+        For(var=_TERM, end=terms, step=Const(2), body=pair, runs=True, where=where),
+    ]
+
+
+def _gather(context: Context, term: Expr, place: Buffer) -> For:
+    """A term of the blocks' windows to a place of its own, position by position."""
+    b, node = selection_buffers(context), window_sum(context)
+    offset = step_of(context) * FIRST_BLOCK + last_of(context) - FIRST_KEY - term
     # windows reach back from the lead, and read a few lanes after the tile: both are in front of the next
     row = b.window.region((POSITION0 + POSITION) * pitch(context), 1, lead(context) + pitch(context))
-    term, score = whole(b.term, 0, USED_LANES), whole(b.score, 0, USED_LANES)
-    weight = term_weight(counts, terms, _TERM)
     of_position = Gather(
-        dst=whole(b.term, POSITION * POSITION_LANES, POSITION_LANES),
+        dst=whole(place, POSITION * POSITION_LANES, POSITION_LANES),
         src=row,
         offsets=whole(b.lane_offset, 0, POSITION_LANES),
         base=(offset + lead(context)) * _FP32,
         where=node.where,
     )
-    gather = For(var=POSITION, end=STEP_POSITIONS, body=seq(of_position), disjoint=(b.term,), runs=True)
-    plain = Binary(op="Add", dst=score, first=score, second=term)
-    add = seq(gather, plain if weight is None else AddScaled(dst=score, src=term, scalar=weight))
-    return [
-        Note(text="score of each block: the weighted sum of its window"),
-        Fill(dst=whole(b.score), value=Const(0)),
-        For(var=_TERM, end=terms, body=add, runs=True, where=node.where),
-    ]
+    return For(var=POSITION, end=STEP_POSITIONS, body=seq(of_position), disjoint=(place,), runs=True)
+
+
+def _added(context: Context, term: Expr, place: Buffer) -> Statement:
+    """A term to the scores, as often as windows count it."""
+    node = window_sum(context)
+    counts = tuple(
+        context.host(count, "factor of a window's terms", f"windowCount{number}")
+        for number, count in enumerate(node.counts)
+    )
+    score, lanes = whole(selection_buffers(context).score, 0, USED_LANES), whole(place, 0, USED_LANES)
+    weight = term_weight(counts, _terms(context), term)
+    if weight is None:
+        return Binary(op="Add", dst=score, first=score, second=lanes)
+    return AddScaled(dst=score, src=lanes, scalar=weight)
