@@ -13,6 +13,7 @@ from typing import Any
 from attndsl.base.package_files import specs_dir
 from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
+from attndsl.lowering.attention.ways import WAYS
 from attndsl.lowering.keys.compositions import COMPOSITIONS, WRITTEN, Kind
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
@@ -159,6 +160,16 @@ def couplings() -> Iterator[str]:
     yield from _table(("option", "left open, it is lowered to", "stated otherwise, it is"), told)
 
 
+def ways() -> Iterator[str]:
+    """The values of schedule options that not every computation can have."""
+    told = (
+        (f"`{way.option}={way.value!r}`", words, f"`{way.other!r}`")
+        for way in WAYS
+        for words, _ in way.obstacles
+    )
+    yield from _table(("value", "is refused", "the nearest legal value"), told)
+
+
 def _summary(text: str) -> str:
     """The first sentence of a file's docstring."""
     return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
@@ -168,6 +179,6 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
     for each in (
         *(axes, masks, sources, compositions, operations, dtypes, rules),
-        *(starting_kinds, gallery, instructions, couplings, devices),
+        *(starting_kinds, gallery, instructions, couplings, ways, devices),
     )
 }

@@ -136,7 +136,7 @@ attention_out = p_cmp @ attend.packed(value, keys)  # 3
 
 # P_slc[j] = sum over m < M, n < R of P_cmp[M * j - m - n]: with j from 1 and P_cmp from 0 ("op"), both
 # from 1 ("paper"), or both from 0 ("literal0"). Blocks are numbered from 0 here.
-last = M - select(index_reading == "paper", 1, select(index_reading == "literal0", M, 0))
+last = select(index_reading == "literal0", 0, M - select(index_reading == "paper", 1, 0))
 p_slc = p_cmp.window_sum(step=M, last=last, counts=(M, R))  # 4
 importance = p_slc.sum_over_group()  # 5
 topk_indices = importance.top(select_block_count, forced=topk_mask, length=blocks.length(b))  # 6 and 7

@@ -54,7 +54,7 @@ LAYERS = (
 """The packages, and the modules beside them; each imports none of a layer before its own."""
 _LOWERING = (
     ("lower",),
-    ("phases", "work_partition", "hoist_scalar_loads", "one_name", "preconditions"),
+    ("phases", "work_partition", "hoist_scalar_loads", "value_numbering", "preconditions"),
     ("own_expressions",),
     ("results",),
     ("selection",),

@@ -34,7 +34,7 @@ _OWN_WORDS = """
     Addresses Allocate Call DataType Plan PlanStatus Problem Recipe Size Sizes Status Tensor TensorList
     T Key kernel chosen Check IsMeasured Measure ReadCall Reader Require ResolveLists ResultShape ResultShapes
     Run RunOnMeta RunOnNpu CopyToDevice DeviceShare SetAlone ShareOf kDevice kOperator FromTorch ToTorch
-    MakeList MakeTensor RunCall ToAcl
+    MakeList MakeTensor NumberOf Numbered RunCall ToAcl
     allocate alone alone_on_device bytes call copy cores data device executor guard known library load memory
     reader refused share
     numberedLanes sample shapes sizes solver status validLists

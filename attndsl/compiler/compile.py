@@ -19,7 +19,8 @@ from attndsl.lowering.errors import (
     TooManyEvents,
 )
 from attndsl.lowering.lower import first_draft, lower
-from attndsl.lowering.match.attention_pattern import Computation, reads_keys_again, recognize
+from attndsl.lowering.match.attention_pattern import recognize
+from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.required_options import least_options, required_options
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import (
@@ -37,6 +38,7 @@ from attndsl.lowering.match.schedule_options import (
     reasons,
 )
 from attndsl.lowering.match.shrink_schedule import Room, smaller, with_fewer_events
+from attndsl.lowering.match.values_of_keys import reads_keys_again
 from attndsl.lowering.preconditions import candidate, check_lowerable
 from attndsl.lowering.signature.kernel_signature import KernelSignature, kernel_signature_of
 from attndsl.lowering.signature.specialization import Specialization, settings_of

@@ -16,15 +16,15 @@ from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_att
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
-from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.one_name import one_name
 from attndsl.lowering.phases import PhaseInput, Place, phases
 from attndsl.lowering.results.only_tile import finishes_only_tiles, write_only_tile
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.selection.block_selection import selection, selects_blocks
 from attndsl.lowering.signature.kernel_signature import KernelSignature
+from attndsl.lowering.value_numbering import value_numbering
 from attndsl.lowering.work_partition import (
     add_work_fields,
     item_of_round,
@@ -55,7 +55,7 @@ def lower(
 def with_hoisted_loads(program: Program) -> Program:
     """The joint program without repeated scalar reads of global memory, and without two names for one scalar;
     its buffers stay what they are."""
-    return program.with_(body=one_name(hoist_scalar_loads(program.body)))
+    return program.with_(body=value_numbering(hoist_scalar_loads(program.body)))
 
 
 def first_draft(
@@ -121,6 +121,7 @@ def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
 
 
 _ONE_MORE = "One turn more than the block has items: it drains the pipeline."
+_TURNS_ABOUT = "rounds alternate in direction: no block has the longest item of each"
 _LAST_FIRST = "A block takes its last item first: small tasks fill the pipeline."
 
 
@@ -130,7 +131,8 @@ def _item_loop(given: PhaseInput) -> Statement:
     item: Expr = item_of_turn(context, item_of_round(context))
     taken = list[Statement]()
     if not item.same(ITEM):
-        taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item)], ITEM
+        why = _TURNS_ABOUT if context.longest_first else ""
+        taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item, why=why)], ITEM
     finish = phases(Place.ITEM, given).body
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     only = write_only_tile(context, given.modifiers) if finishes_only_tiles(context) else None

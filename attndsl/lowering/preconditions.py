@@ -17,7 +17,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
-from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import GRANULE
@@ -177,8 +177,8 @@ def windows_are_short(c: Candidate) -> Iterator[Finding]:
         ranges = parameter_ranges(c.operator)
         if isinstance(node, nodes.WindowSum) and window_limits(node, ranges) is None:
             yield f"window sums that may have more than {MOST_CARRIED} terms, or three counts", node.where
-        if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > KEPT:
-            yield f"a selection of more than {KEPT} blocks", node.where
+        if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > KEPT.value:
+            yield f"a selection of more than {KEPT.value} blocks", node.where
 
 
 def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:

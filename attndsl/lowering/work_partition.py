@@ -188,7 +188,11 @@ _ROUND = Symbol("roundOfTurn")
 """The round of items that a block's turn takes one of, where the last comes first."""
 
 
-def round_of_turn(context: Context) -> list[Statement]:
+_FULL_ROUNDS = Symbol("fullRounds")
+"""The rounds in which each block has an item."""
+
+
+def round_of_turn(context: Context) -> list[Let]:
     """The round of a block's turn, where the last comes first; the turn that drains takes the first again.
 
     The last items of prompts are the smallest. While nothing of a block's rings is in L2, stores to them are
@@ -197,7 +201,11 @@ def round_of_turn(context: Context) -> list[Statement]:
     if not context.last_first:
         return []
     last = (context.items - 1 - _place(context)) // BLOCK_COUNT
-    return [Let(symbol=_ROUND, value=maximum(last - turn_of(context) // BLOCK_COUNT, 0))]
+    why = "from the last round to the first: the last items of prompts are the smallest"
+    scalars = [Let(symbol=_ROUND, value=maximum(last - turn_of(context) // BLOCK_COUNT, 0), why=why)]
+    if context.longest_first:
+        scalars.append(Let(symbol=_FULL_ROUNDS, value=context.items // BLOCK_COUNT))
+    return scalars
 
 
 def item_of_round(context: Context) -> Expr:
@@ -212,8 +220,7 @@ def item_of_round(context: Context) -> Expr:
     item = _place(context) + _ROUND * BLOCK_COUNT
     if not context.longest_first:
         return item
-    whole = context.items // BLOCK_COUNT
-    mirrored = (whole > _ROUND) & ((whole - _ROUND) % 2 == 1)
+    mirrored = (_FULL_ROUNDS > _ROUND) & ((_FULL_ROUNDS - _ROUND) % 2 == 1)
     return item + select(mirrored, BLOCK_COUNT - 1 - 2 * _place(context), 0)
 
 
@@ -226,9 +233,11 @@ def split_and_task(context: Context, item: Expr) -> list[Statement]:
     """The split and the task of an item, in the order of items that the schedule states."""
     if context.schedule.item_order == "tasks":
         split, task = item % context.splits, item // context.splits
+        why = "the splits of a task follow each other"
     else:
         split, task = item // context.tasks, item % context.tasks
-    return [Let(symbol=SPLIT, value=split), Let(symbol=TASK, value=task)]
+        why = "all tasks of one split follow each other: blocks beside each other have other tasks"
+    return [Let(symbol=SPLIT, value=split, why=why), Let(symbol=TASK, value=task)]
 
 
 _BYTES = {

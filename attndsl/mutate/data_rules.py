@@ -95,7 +95,7 @@ def masks(source: EmittedText) -> Iterator[Defect]:
         call = source.leading_call(statement)
         if call is not None and any(source.code_at(each) == "mask" for each in call.arguments):
             yield dropped(MASK, span)
-        if call is not None and call.name == "FillLanes":
+        if call is not None and call.name in ("FillLanes", "FillInterval", "FillIntervalOfRows"):
             first_lane = call.arguments[1].start
             yield Defect(MASK, Span(first_lane, first_lane), "1 + ")
             yield dropped(MASK, span)

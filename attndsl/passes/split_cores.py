@@ -117,7 +117,7 @@ def _continuous_loop(loop: Pipelined, core: Core) -> Statement:
     }
     keep = KeepScalars(
         core=core,
-        part=loop.stages[0].part,
+        attention_name=loop.stages[0].attention_name,
         steps=steps,
         begins=loop.var == 0,
         scalars=tuple(held.values()),

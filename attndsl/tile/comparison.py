@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-NOT_COMPARED = frozenset({"where"})
-"""Fields that say nothing of what is computed: the author's line."""
+NOT_COMPARED = frozenset({"where", "why"})
+"""Fields that say nothing of what is computed: the author's line, a sentence for the reader."""
 
 
 _PLAIN = frozenset({str, int, float, bool, type(None)})

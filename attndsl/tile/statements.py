@@ -13,7 +13,7 @@ from operator import is_not
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, Named, Symbol
+from attndsl.expr import Compare, Const, Expr, Logic, Named, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 
@@ -71,10 +71,19 @@ class Note(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Let(Statement):
-    """A scalar that stays constant from here to the end of the enclosing body."""
+    """A scalar that stays constant from here to the end of the enclosing body.
+
+    ``why``: a sentence for the reader about its value; becomes a comment.
+    """
 
     symbol: Symbol
     value: Expr
+    why: str = ""
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether the scalar is true or false."""
+        return isinstance(self.value, Compare | Logic)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -170,11 +179,11 @@ class KeepScalars(Statement):
     """A step of a continuous pipeline begins: the values of ``scalars`` stay known for ``steps.depth`` steps.
 
     The counters go up, that of the runs where ``begins`` holds; the slots are scalars as of a :class:`Let`.
-    ``part``: as of a stage.
+    ``attention_name``: as of a stage.
     """
 
     core: Core
-    part: str
+    attention_name: str
     steps: Steps
     begins: Expr
     scalars: tuple[Symbol, ...]
@@ -225,7 +234,7 @@ class Stage(Statement):
     The code generator finds the scalars that the function is called with.
 
     ``doc``: one sentence for the reader of the generated file. ``after_all_cores``: a barrier of all cores of
-    its kind comes before it. ``part``: what ``name`` ends with because a program has several attentions;
+    its kind comes before it. ``attention_name``: what ``name`` ends with if there are several attentions;
     stages that differ in nothing but the attention's own tensors and sizes become one function. ``awaits``:
     rings that another stage of its core reads later in the step; it waits for them and does nothing else.
     ``warms``: a ring whose slots a stage of the vector cores stores to, one after the other, before the
@@ -238,14 +247,14 @@ class Stage(Statement):
     doc: str
     body: Seq
     after_all_cores: bool = False
-    part: str = ""
+    attention_name: str = ""
     awaits: tuple[GlobalTensor, ...] = ()
     warms: GlobalTensor | None = None
 
     @property
     def stem(self) -> str:
         """What the stage does, whichever attention's it is."""
-        return self.name.removesuffix(self.part)
+        return self.name.removesuffix(self.attention_name)
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)

@@ -143,3 +143,21 @@ def test_a_scalar_of_the_value_of_another_is_that_one() -> None:
     assert "newValueStart = " not in source and "newKeyStart = " not in source.split("AppendRows()")[0]
     assert source.count("const int64_t keyPosition = ") == 2, "one for the cube, one where rows are appended"
     assert "valuePosition = " not in source
+
+
+def test_the_order_of_items_has_its_reason_and_a_condition_is_asked_once() -> None:
+    special = Specialization(
+        dtype="float16",
+        padded_head_size=64,
+        padded_value_size=64,
+        features=frozenset({"value"}),
+    )
+    prompts = compile_operator(ops.self_attention.mode_named("PA_ENCODER"), special)
+    decoding = device_files([prompts])[kernel_path(prompts)].split("DecodeItem(int64_t turn)")[1]
+    decoding = decoding.split("return found;")[0]
+    assert "const bool isLarge = tiling_.largeTasks > task;" in decoding
+    assert decoding.count("tiling_.largeTasks >") == 1
+    lines = [line.strip() for line in decoding.splitlines()]
+    for name in ("found.split", "const bool isLarge", "const int64_t queryTile", "const int64_t headTile"):
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"{name} ="))
+        assert lines[at - 1].startswith("//"), name

@@ -239,7 +239,7 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
         Requirement((RING % 2) == 1, "odd rings"),
     ) == [
         (
-            "kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 32 == 0",
+            "kMaxRows >= 32 && kMaxRows <= 128 && kMaxRows % 32 == 0",
             "limits of max_rows; one band; whole steps",
         ),
         ("kRing >= 2 && kRing <= 8 && kRing % 2 == 1", "limits of ring; odd rings"),

@@ -52,13 +52,13 @@ def load(tensor: GlobalTensor, offset: Expr, target: Buffer = ROWS) -> Statement
     return LoadRows(dst=target.region(0, 1, 64), src=tensor.region(offset, 1, 64))
 
 
-def ready(part: str, mode: int = 2) -> Statement:
-    name = READY[part]
-    return SetCrossFlag(name=name, flag=list(READY).index(part), mode=mode, pipe=Pipe.MTE2)
+def ready(attention: str, mode: int = 2) -> Statement:
+    name = READY[attention]
+    return SetCrossFlag(name=name, flag=list(READY).index(attention), mode=mode, pipe=Pipe.MTE2)
 
 
-def stage(part: str, *body: Statement, stem: str = "LoadTile", doc: str = "A tile.") -> Stage:
-    return Stage(name=stem + part, core=Core.AIV, doc=doc, body=seq(*body), part=part)
+def stage(attention: str, *body: Statement, stem: str = "LoadTile", doc: str = "A tile.") -> Stage:
+    return Stage(name=stem + attention, core=Core.AIV, doc=doc, body=seq(*body), attention_name=attention)
 
 
 def program(*stages: Stage) -> Program:
@@ -98,7 +98,7 @@ def test_operands_of_each_attention_become_members() -> None:
         ("int64_t ", "stride", "meaning of strideKey"),
         ("uint16_t ", "ringReady", ""),
     ]
-    assert [tuple(value for _, value in each.values) for each in found.parts.values()] == [
+    assert [tuple(value for _, value in each.values) for each in found.operands.values()] == [
         ("keyGm_", "tiling_.strideKey", "kRingKeyReady"),
         ("keyShareGm_", "tiling_.strideKeyShare", "kRingKeyShareReady"),
     ]
@@ -125,15 +125,15 @@ def test_lists_that_stages_pick_from_become_members() -> None:
     """A stage changes which element its tensor is, so that the tensor is no constant."""
     found, writer, _ = written(
         *(
-            stage(part, PickTensor(tensor=each, index=TILE), load(each, TILE))
-            for part, each in (("Key", OWN_LIST), ("KeyShare", SHARED_LIST))
+            stage(attention, PickTensor(tensor=each, index=TILE), load(each, TILE))
+            for attention, each in (("Key", OWN_LIST), ("KeyShare", SHARED_LIST))
         )
     )
     assert [(each.ctype, each.name) for each in found.members] == [
         ("GlobalTensor<float> &", "ownKeysGm"),
         ("ListTensorDesc &", "ownKeysList"),
     ]
-    assert [tuple(value for _, value in each.values) for each in found.parts.values()] == [
+    assert [tuple(value for _, value in each.values) for each in found.operands.values()] == [
         ("ownKeysGm_", "ownKeysList_"),
         ("sharedKeysGm_", "sharedKeysList_"),
     ]
@@ -173,7 +173,7 @@ def test_stages_that_differ_in_anything_else_stay_two(own: Stage, shared: Stage)
 
 def test_an_operand_that_stands_for_two_keeps_the_later_stage_apart() -> None:
     """The stride is each attention's own in the first pair of stages, and the same for both in the second."""
-    second = [stage(part, load(KEY, STRIDE), stem="Rows") for part in READY]
+    second = [stage(attention, load(KEY, STRIDE), stem="Rows") for attention in READY]
     _, writer, _ = written(OWN, SHARED, *second)
     assert [each.name for each in writer.functions] == ["LoadTile", "RowsKey", "RowsKeyShare"]
 
@@ -186,7 +186,7 @@ def test_an_operand_that_stands_for_two_within_a_stage_keeps_it_apart() -> None:
 
 def test_stages_without_operands_of_their_own_take_none() -> None:
     found, writer, lines = written(
-        *(stage(part, Fill(dst=ROWS.region(0, 1, 64), value=TILE)) for part in READY)
+        *(stage(attention, Fill(dst=ROWS.region(0, 1, 64), value=TILE)) for attention in READY)
     )
     assert [(each.name, each.parameters) for each in writer.functions] == [("LoadTile", ("int64_t tile",))]
     assert lines == ("    LoadTile(tile);",) * 2 and not found.members

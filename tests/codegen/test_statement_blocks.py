@@ -134,7 +134,7 @@ PREFETCH = Named(2, "prefetch")
 STEPS = Steps(
     counter=BEGUN, slot=SLOT, runs=Symbol("itemsBegun"), run=Symbol("itemSlot"), depth=Named(3, "ring")
 )
-KEEP = KeepScalars(core=Core.AIC, part="", steps=STEPS, begins=TILE == 0, scalars=(TILE, SLOT))
+KEEP = KeepScalars(core=Core.AIC, attention_name="", steps=STEPS, begins=TILE == 0, scalars=(TILE, SLOT))
 
 
 def of_earlier(*then: Statement, back: int = 2) -> Earlier:

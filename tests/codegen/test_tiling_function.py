@@ -10,6 +10,7 @@ import pytest
 from attndsl.codegen.host.kernel_conditions import accepted_numbers
 from attndsl.codegen.host.kernel_tilings import SCHEDULE, Assigned, Tiling
 from attndsl.codegen.host.tiling_function import MergedFunction, Step, merged
+from attndsl.codegen.host.tiling_steps import Spelling, printed_part
 from attndsl.expr import Const, Expr, ExprLike, Symbol, as_expr, maximum, select
 from attndsl.tile.program import tiling_field_ref
 
@@ -196,3 +197,62 @@ def test_numbers_that_a_kernel_accepts_follow_from_conditions_on_one_argument() 
         ((layout == 0) & (mask == 1), True),
     ]
     assert accepted_numbers(guards, {layout.name: (0, 1, 2), mask.name: (0, 1)}) == {layout.name: {0}}
+
+
+def named(function: MergedFunction | None, name: str) -> frozenset[str]:
+    """The names in a field's value."""
+    (found,) = (
+        item for step in steps(function) for case in step.cases for item in case.items if item.name == name
+    )
+    return found.value.symbols()
+
+
+def test_a_value_that_contains_that_of_another_field_names_the_field() -> None:
+    """It is computed first; a field with the whole value of another keeps its own, which may change alone."""
+    made = tiling(lanes=(N // B) * 32, step=N // B, twin=N // B, rows=N)
+    function = merged([made])
+    assert named(function, "lanes") == {tiling_field_ref("step").name}
+    assert named(function, "twin") == {"n", "b"}
+    assert computed(function, 0, {"n": 7, "b": 3}) == {"lanes": 64, "step": 2, "twin": 2, "rows": 7}
+
+
+def test_strides_of_two_tensors_are_not_named_after_each_other() -> None:
+    def strides(*names: str) -> Tiling:
+        values = zip(names, (N * B, N * B * 4), strict=True)
+        return Tiling(tuple(Assigned(name, value, "strides") for name, value in values))
+
+    own = merged([strides("keyStrideT", "keyStrideB")])
+    assert named(own, "keyStrideB") == {tiling_field_ref("keyStrideT").name}
+    other = merged([strides("keyStrideT", "valueStrideB")])
+    assert named(other, "valueStrideB") == {"n", "b"}
+
+
+SPELLING = Spelling({"n": "problem.n", "b": "problem.b"}, {}, {})
+
+
+def lines(value: Expr) -> tuple[str, ...]:
+    made = merged([tiling(splits=value)])
+    assert made is not None
+    (part,) = made.parts
+    return printed_part(part, SPELLING, "").lines
+
+
+def test_a_choice_of_choices_is_printed_as_alternatives() -> None:
+    assert lines(select(N > 0, select(B > 1, B, 2), 1)) == (
+        "if (problem.n <= 0) {",
+        "    tiling.splits = 1;",
+        "} else if (problem.b > 1) {",
+        "    tiling.splits = problem.b;",
+        "} else {",
+        "    tiling.splits = 2;",
+        "}",
+    )
+    assert lines(select(N > 0, B, 1)) == ("tiling.splits = problem.n > 0 ? problem.b : 1;",)
+
+
+def test_a_number_that_is_compared_with_several_is_looked_for_among_them() -> None:
+    several = select((N == 1) | (N == 2) | (N == 4), B, 0)
+    assert lines(several) == ("tiling.splits = attndsl::IsOneOf(problem.n, 1, 2, 4) ? problem.b : 0;",)
+    for other in ((N == 1) | (N == 2), (N == 1) | (B == 2) | (N == 4), (N == 1) | (N == 2) | (N > 4)):
+        (line,) = lines(select(other, B, 0))
+        assert "IsOneOf" not in line

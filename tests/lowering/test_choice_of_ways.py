@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from attndsl.lowering.attention.ways import WAYS
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.lowering.match.choice_of_ways import takes
-from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.lowering.match.choice_of_ways import Way
+from attndsl.lowering.match.schedule_options import Schedule, legal_values
+from tests.support.devices import DEVICE
+
+WAY = Way[str](
+    option="first_stores",
+    value="vector",
+    other="cube",
+    obstacles=(("on Sundays", lambda day: day == "Sunday"), ("at weekends", lambda day: day[0] == "S")),
+)
 
 
-def chosen(stated: str, problem: str = "", by_itself: bool = True) -> bool:
-    schedule = Schedule(first_stores=stated)
-    return takes(
-        schedule, "first_stores", "vector", other="cube", problem=lambda: problem, by_itself=by_itself
-    )
+def chosen(stated: str, day: str = "Monday", by_itself: bool = True) -> bool:
+    return WAY.is_taken(Schedule(first_stores=stated), day, by_itself=by_itself)
 
 
 @pytest.mark.parametrize(
-    ("stated", "problem", "by_itself", "holds"),
+    ("stated", "day", "by_itself", "holds"),
     [
-        ("auto", "", True, True),
-        ("auto", "", False, False),
-        ("auto", "on Sundays", True, False),
-        ("vector", "", False, True),
-        ("cube", "", True, False),
-        ("cube", "on Sundays", True, False),
+        ("auto", "Monday", True, True),
+        ("auto", "Monday", False, False),
+        ("auto", "Sunday", True, False),
+        ("vector", "Monday", False, True),
+        ("cube", "Monday", True, False),
+        ("cube", "Sunday", True, False),
     ],
 )
 def test_a_way_is_taken_where_it_is_there_and_stated_or_worth_it(
-    stated: str, problem: str, by_itself: bool, holds: bool
+    stated: str, day: str, by_itself: bool, holds: bool
 ) -> None:
-    assert chosen(stated, problem, by_itself) is holds
+    assert chosen(stated, day, by_itself) is holds
 
 
 def test_a_stated_way_that_is_not_there_is_refused_with_the_other_one() -> None:
@@ -38,4 +46,16 @@ def test_a_stated_way_that_is_not_there_is_refused_with_the_other_one() -> None:
         r"first_stores='vector' must be \"cube\" or \"auto\" on Sundays; the nearest legal value is 'cube'"
     )
     with pytest.raises(IllegalScheduleValue, match=wanted):
-        chosen("vector", "on Sundays")
+        chosen("vector", "Sunday")
+    with pytest.raises(IllegalScheduleValue, match=r'must be "cube" or "auto" at weekends;'):
+        chosen("vector", "Saturday")
+
+
+def test_an_option_without_auto_is_refused_without_it() -> None:
+    assert replace(WAY, has_auto=False).instead == '"cube"'
+
+
+def test_each_value_of_the_list_is_one_of_its_option() -> None:
+    for way in WAYS:
+        legal = legal_values(DEVICE)[way.option]
+        assert legal.holds(way.value) and legal.holds(way.other) and legal.holds("auto") is way.has_auto

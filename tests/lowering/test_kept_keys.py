@@ -15,7 +15,7 @@ from attndsl.lowering.attention.score_matmul import score_tile
 from attndsl.lowering.attention.value_matmul import weighted_tile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import IllegalScheduleValue
-from attndsl.lowering.match.attention_pattern import values_are_channels
+from attndsl.lowering.match.values_of_keys import values_are_channels
 from attndsl.tile.instructions import LoadNz
 from attndsl.tile.statements import Handed
 from tests.support.builders import attention, context, tensor

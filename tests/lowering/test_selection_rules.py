@@ -57,18 +57,11 @@ def selecting(
 
 
 def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
-    """A block every 4 keys: 32 in a tile of 128; lanes after them read the last key of the tile."""
-    lanes = "round_up(ceil_div(tileKeys, 4), 32)"
-    of_position = f"position * {lanes} + {lanes}"
+    """A block every 4 keys; lanes after the blocks of a tile read the last key of the tile."""
     assert lines(block_scores.number_lanes(selecting(4, 2))) == [
-        "V     blockNumber[blockScoreLanes] = 0 + lane numbers",
-        "V     laneNumber[blockScoreLanes] = Duplicate(0)",
-        "V     laneOffset[blockScoreLanes] = Duplicate(0)",
-        f"for position in 0..blockScoreLanes // {lanes}:",
-        f"V     laneNumber[{of_position}] = Cast(blockNumber[{lanes}]) float32 CAST_RINT",
-        f"V     laneOffset[{of_position}] = Muls(blockNumber[{lanes}], 16)",
-        f"V     laneOffset[{of_position}] = Mins(laneOffset[{of_position}], (tileKeys - 1) * 4)",
-        f"V     laneOffset[{of_position}] = Adds(laneOffset[{of_position}], position * (windowRow * 4))",
+        "V     laneNumber[blockScoreLanes] = 0 + lane numbers",
+        "V     laneOffset[blockScoreLanes] = Muls(laneNumber[blockScoreLanes], 16)",
+        "V     laneOffset[blockScoreLanes] = Mins(laneOffset[blockScoreLanes], (tileKeys - 1) * 4)",
     ]
 
 
@@ -203,28 +196,90 @@ def test_a_term_counts_as_often_as_its_windows_meet_it(
     counts: tuple[int, ...], terms: int, weight: str
 ) -> None:
     found = lines(block_scores.take_blocks(selecting(*counts)))
-    loop = found.index(f"for term in 0..{terms}:")
-    gather, added = found[loop + 1 : loop + 3]
-    assert gather.startswith("V     blockTerm[usedLanes] = Gather(window[position0 * windowRow + ")
-    assert gather.endswith(
-        "bytes (4 * firstBlock + 7 - firstKey - term + windowLead) * 4 + laneOffset[usedLanes])"
-    )
-    term = (
+    loop = found.index(f"for term in 0..{terms} by 2:")
+    added = (
         f"Axpy(blockTerm[usedLanes], {weight})"
         if weight
         else "Add(blockScore[usedLanes], blockTerm[usedLanes])"
     )
-    assert added == f"V     blockScore[usedLanes] = {term}"
-
-
-def test_the_best_begin_with_records_that_every_block_is_better_than() -> None:
-    assert lines(top_blocks.start_best(selecting(4, 2)))[2:] == [
-        "V     blockScore[32] = Duplicate(-inf)",
-        "V     blockNumber[32] = Duplicate(-1)",
-        "V     blockRecords[64] = Sort32(blockScore[32], blockNumber[32])",
-        "for position in 0..corePositions:",
-        "V     best[position * 32 * 2 + 64] = DataCopy(blockRecords[64])",
+    assert found[loop + 1 : loop + 3] == [
+        f"V     blockScore[usedLanes] = {added}",
+        f"if term + 1 < {terms}:",
     ]
+    assert found[loop + 5].startswith("V     blockScore[usedLanes] = ")
+    assert "blockRecords[usedLanes]" in found[loop + 5]
+    assert found[loop + 6] == f"if term + 2 < {terms}:"
+
+
+def test_terms_are_gathered_to_two_places_by_turns() -> None:
+    """No term goes to the place of the one that is added meanwhile."""
+    found = lines(block_scores.take_blocks(selecting(4, 2)))
+    gathers = [line for line in found if "Gather(" in line]
+    expected = [("blockTerm", ""), ("blockRecords", " - (term + 1)"), ("blockTerm", " - (term + 2)")]
+    assert gathers == [
+        f"V     {place}[position * positionLanes + positionLanes] = "
+        "Gather(window[(position0 + position) * windowRow + windowLead + windowRow], "
+        f"bytes (4 * firstBlock + 7 - firstKey{term} + windowLead) * 4 + laneOffset[positionLanes])"
+        for place, term in expected
+    ]
+
+
+def test_the_first_group_of_an_item_is_its_best_and_three_others_are_merged_at_once() -> None:
+    found = lines(top_blocks.merge_into_best(selecting(4, 2)))
+    at_first = found.index("if firstBlock == 0:")
+    best = "best[(position0 + position) * sortGroup * recordLanes + sortGroup * recordLanes]"
+    assert found[at_first + 1 : at_first + 3] == [
+        "for position in 0..stepPositions:",
+        f"V     {best} = "
+        "DataCopy(blockRecords[position * positionLanes * recordLanes + sortGroup * recordLanes])",
+    ]
+    assert found[at_first + 3 : at_first + 7] == [
+        "for firstMerged in 0..stepPositions by mergedPositions:",
+        "endMerged := min(firstMerged + mergedPositions, stepPositions)",
+        "for part in 1 if firstBlock == 0 else 0..groups by 3:",
+        "for position in firstMerged..endMerged:",
+    ]
+    merged = found[at_first + 7]
+    assert f"MergeSorted({best}, blockRecords[" in merged or f"MrgSort({best}, blockRecords[" in merged
+    assert found[at_first + 8 :] == [
+        "for position in firstMerged..endMerged:",
+        f"V     {best} = DataCopy(blockTerm[(position - firstMerged) * (4 * sortGroup) * recordLanes "
+        "+ sortGroup * recordLanes])",
+    ]
+
+
+@pytest.mark.parametrize(("tile_k", "positions"), [(128, 1), (256, 1), (512, 2)])
+def test_as_many_positions_are_merged_at_once_as_the_place_of_terms_holds(
+    tile_k: int, positions: int
+) -> None:
+    assert int(selection_buffers.merged_positions(selecting(4, 2, tile_k=tile_k)).value) == positions
+
+
+@pytest.mark.parametrize(
+    ("key_end", "total", "scored"),
+    [
+        (0, 100, 16),  # windows reach from key 3 to key 7: none has a key
+        (3, 100, 16),
+        (4, 100, 17),
+        (7, 100, 17),
+        (8, 100, 18),
+        (400, 100, 100),
+        (8, 10, 10),
+    ],
+)
+def test_blocks_behind_all_keys_are_scored_as_far_as_they_can_be_selected(
+    key_end: int, total: int, scored: int
+) -> None:
+    """Blocks of five keys every 4, 16 of which are selected: those that begin before the end, and 16 more."""
+    c = selecting(4, 2)
+    assert block_scores.blocks_to_score(c, Const(total)).evaluate({"keyEnd": key_end}) == scored
+    first_keys = [4 * j + 7 - 4 for j in range(total)]
+    assert scored == min(total, sum(key < key_end for key in first_keys) + 16)
+
+
+def test_all_blocks_are_scored_where_some_are_forced() -> None:
+    c = selecting(4, 2, forced=tensor("mask", ("Q", "J"), "bool"))
+    assert block_scores.blocks_to_score(c, Const(100)).evaluate({"keyEnd": 8}) == 100
 
 
 def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
@@ -236,7 +291,7 @@ def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
         "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], lowest)",
     ]
     assert forced[2:] == [
-        "MTE2  maskBytes[stepPositions x newBlocks pitch round_up(ceil_div(tileKeys, 4), 32)] <- "
+        "MTE2  maskBytes[stepPositions x newBlocks pitch positionLanes] <- "
         "mask[(firstQuery + rowBegin // heads + position0) * maskStrideQ + firstBlock "
         "+ stepPositions x newBlocks pitch maskStrideQ]",
         "V     maskHalf[usedLanes] = Cast(maskBytes[usedLanes]) float16 CAST_NONE",
@@ -244,7 +299,11 @@ def test_nan_is_below_every_number_before_blocks_are_forced() -> None:
         "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], inf)",
     ]
     whole = lines(block_scores.take_blocks(c))
-    assert whole.index(nan[-1]) < whole.index(forced[-1]) < whole.index("groups := ceil_div(newBlocks, 32)")
+    assert (
+        whole.index(nan[-1])
+        < whole.index(forced[-1])
+        < whole.index("groups := ceil_div(newBlocks, sortGroup)")
+    )
 
 
 def test_nothing_is_forced_without_a_mask() -> None:
@@ -253,10 +312,11 @@ def test_nothing_is_forced_without_a_mask() -> None:
 
 def test_lanes_without_a_block_come_last() -> None:
     found = lines(top_blocks.merge_into_best(selecting(4, 2)))
+    last_repeat = "position * positionLanes + newBlocks // repeatLanes * repeatLanes + repeatLanes"
     assert found[1:4] == [
-        "if round_up(ceil_div(tileKeys, 4), 32) > newBlocks:",
-        "V     blockBits[max(blockScoreLanes // 8, 32)] bits = laneNumber[blockScoreLanes] LT newBlocks",
-        "V     blockScore[blockScoreLanes] = Select(blockBits, blockScore[blockScoreLanes], -inf)",
+        "if newBlocks % repeatLanes != 0:",
+        "for position in 0..stepPositions:",
+        f"V     blockScore[{last_repeat}] lanes newBlocks % repeatLanes..63 = Duplicate(-inf)",
     ]
 
 

@@ -52,7 +52,7 @@ def test_each_item_is_done_once_and_a_block_finishes_what_it_began(
 ) -> None:
     """Items of the second attention begin at the block behind that of the last of the first."""
     found, blocks = two_attentions(pipeline), min(24, max(first, second))
-    done: dict[str, list[int]] = {context.suffix: [] for context in found}
+    done: dict[str, list[int]] = {context.attention_name: [] for context in found}
     loads = []
     for block in range(blocks):
         env = {"blockIndex": block, "blockCount": blocks}
@@ -63,7 +63,7 @@ def test_each_item_is_done_once_and_a_block_finishes_what_it_began(
             own = [item for item in items if item < env[context.items.name]]
             more = 1 if own and pipeline == "continuous" else 0
             assert len(items) == len(own) + more
-            done[context.suffix] += own
+            done[context.attention_name] += own
             loads[-1] += len(own)
     assert [sorted(items) for items in done.values()] == [list(range(first)), list(range(second))]
     assert max(loads) - min(loads) <= 1

@@ -377,10 +377,10 @@ def test_partials_are_merged_under_their_common_maximum() -> None:
 
 def test_several_attentions_always_leave_partials_and_are_merged_together() -> None:
     made = contexts(merged_parts())
-    assert [c.suffix for c in made] == ["Key", "OtherKey"]
+    assert [c.attention_name for c in made] == ["Key", "OtherKey"]
     for c in made:
         assert may_split(c)
-        assert lines(write_rows(c))[0] == f"stage WriteRows{c.suffix} on AIV:"
+        assert lines(write_rows(c))[0] == f"stage WriteRows{c.attention_name} on AIV:"
         assert not any(line.startswith("MTE3  out[") for line in lines(write_rows(c)))
     found = lines(merge_partials(made))
     assert found[0] == "stage MergePartials on AIV:"
@@ -396,7 +396,7 @@ def test_attentions_over_the_same_keys_are_numbered() -> None:
     parts = tuple(attention(query, key).source for _ in range(2))
     merged = nodes.LogSumExpMerge(parts=parts)
     output = nodes.Output(name="out", source=merged, dtype="query", axes=("B", "N", "Q", "E"))
-    assert [c.suffix for c in contexts(output)] == ["Key1", "Key2"]
+    assert [c.attention_name for c in contexts(output)] == ["Key1", "Key2"]
 
 
 def test_padded_positions_have_no_partials_to_merge() -> None:

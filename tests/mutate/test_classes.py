@@ -189,6 +189,8 @@ def test_lanes_that_are_filled_one_late_or_not_at_all() -> None:
     fill = "FillLanes(score, keys % 64, x, chunk, 512);"
     assert changes(data_rules.masks, fill) == [";", fill.replace("keys %", "1 + keys %")]
     assert changes(data_rules.masks, "FillRows(score, keys % 64, x, chunk, 512);") == []
+    part = "FillInterval(score, begin, end, x);"
+    assert changes(data_rules.masks, part) == [";", part.replace("begin", "1 + begin")]
 
 
 def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:

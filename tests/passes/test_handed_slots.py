@@ -49,7 +49,9 @@ def pipeline(
     when: tuple[Expr, Expr] = (HAS_WORK, HAS_WORK),
 ) -> Seq:
     """A continuous loop with two stages, the second one ``back`` steps behind."""
-    keep = KeepScalars(core=Core.AIV, part="", steps=steps(depth), begins=TILE == 0, scalars=(TILE, SLOT))
+    keep = KeepScalars(
+        core=Core.AIV, attention_name="", steps=steps(depth), begins=TILE == 0, scalars=(TILE, SLOT)
+    )
 
     def stage(name: str, body: Statement, condition: Expr) -> If:
         found = Stage(name=name, core=Core.AIV, doc="", body=seq(body))

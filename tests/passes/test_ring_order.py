@@ -109,7 +109,7 @@ def test_the_finding_names_the_flag_the_instruction_and_the_ring():
 
 KEEP = KeepScalars(
     core=Core.AIV,
-    part="",
+    attention_name="",
     steps=Steps(
         counter=Symbol("begun", Scope.MEMBER),
         slot=Symbol("slot"),

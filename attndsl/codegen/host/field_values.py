@@ -25,7 +25,7 @@ def by_layout(
         for kernel in group.kernels:
             for number in tilings[kernel].layouts.get(layout.name, ()):
                 value = item.value.substitute({layout.name: number})
-                if not found.setdefault(number, Assigned(item.name, value)).value.same(value):
+                if not found.setdefault(number, Assigned(item.name, value, item.topic)).value.same(value):
                     return None
     return (layout, found) if layout is not None and found else None
 

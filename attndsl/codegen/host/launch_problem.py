@@ -16,6 +16,7 @@ from attndsl.codegen.host.problem_members import (
     member_of,
 )
 from attndsl.codegen.host.problem_rows import measure_name, measures, problem_rows
+from attndsl.codegen.host.problem_words import problem_words
 from attndsl.codegen.names.arguments import Names, dtype_member, names_of
 from attndsl.codegen.names.identifiers import string
 from attndsl.compiler.compile import Compiled
@@ -99,13 +100,20 @@ def _chosen(names: Names, kernels: Sequence[Compiled]) -> Iterator[tuple[str, st
 
 
 def _number(names: Names, symbol: str) -> str:
-    """A symbol's value as hosts compare it: dtypes, layouts and words by their number, -1 for another."""
+    """A symbol's value as hosts compare it: dtypes, layouts and words by their constant, -1 for another."""
     place, legal = HostExpr(names).symbol(symbol), counted(names.operator, symbol)
     if not legal:
         return place
-    dtypes = kind_of(symbol) == DTYPE
-    spelled = [f"DataType::{dtype_member(each)}" if dtypes else string(str(each)) for each in legal]
-    return f"NumberOf({place}, {{{', '.join(spelled)}}})"
+    words, dtypes = problem_words(names.operator).get(symbol), kind_of(symbol) == DTYPE
+
+    def numbered(number: int, value: object) -> str:
+        """A value and the constant that the plan compares with, its number where it has no name."""
+        named = words.constant(number) if words is not None else None
+        spelled = f"DataType::{dtype_member(str(value))}" if dtypes else string(str(value))
+        constant = str(number) if words is None or named is None else words.spelled[named.name]
+        return f"{{{spelled}, {constant}}}"
+
+    return f"NumberOf({place}, {{{', '.join(numbered(i, each) for i, each in enumerate(legal))}}})"
 
 
 def rows_of(names: Names, spec: TensorSpec) -> str:

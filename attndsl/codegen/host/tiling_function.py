@@ -20,7 +20,7 @@ import networkx as nx
 from attndsl.codegen.host.field_values import all_alike, by_layout, is_safe, schedule_of
 from attndsl.codegen.host.kernel_conditions import Form, fixed_form, form_of, of_schedule, separating
 from attndsl.codegen.host.kernel_tilings import LAUNCH, Assigned, Group, Tiling, variants_of
-from attndsl.expr import Compare, Const, Expr, Symbol
+from attndsl.expr import Compare, Const, Expr, Named, Symbol
 from attndsl.tile.program import tiling_field_ref
 
 _TOPICS = ("work", "strides", "", "workspace", LAUNCH)
@@ -88,6 +88,7 @@ def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
     forms: list[Form] = []
     decisions = {name: _decided(name, groups, tilings, variants, forms) for name, groups in variants.items()}
     _with_their_users(uses, decisions)
+    _with_known_values(uses, decisions)
     parts = tuple(_parts(variants, uses, decisions))
     cases = [case for part in parts for step in part.steps for case in step.cases]
     used = {name for case in cases if case.when is not None for name in case.when.symbols()}
@@ -164,6 +165,52 @@ def _with_their_users(uses: nx.DiGraph[str], decisions: dict[str, _Decision]) ->
         keys = {each.key for each, _ in users}
         if len(keys) == 1 and "" not in keys and all(i == 0 and each.switch is None for each, i in users):
             decisions[name] = _conditional([users[0][0].tests[0][0]], (decision.items[0],))
+
+
+def _with_known_values(uses: nx.DiGraph[str], decisions: dict[str, _Decision]) -> None:
+    """Where a value contains that of a field which every launch has, it names the field.
+
+    Smaller values first, so that larger ones name them, too.
+    """
+    plain = [(name, item) for name, each in decisions.items() if not each.key and (item := each.items[0])]
+    worthy = [(name, item) for name, item in plain if _is_worth_a_name(item.value)]
+    for name, item in sorted(worthy, key=lambda each: len(each[1].value.nodes())):
+        known = decisions[name].items[0] or item
+        for user, other in decisions.items():
+            if user == name or not _belongs(known, other) or nx.has_path(uses, user, name):
+                continue
+            items = tuple(_naming(item, known) for item in other.items)
+            if any(mine is not its for mine, its in zip(items, other.items, strict=True)):
+                decisions[user] = replace(other, items=items)
+                uses.add_edge(name, user)
+
+
+def _belongs(known: Assigned, other: _Decision) -> bool:
+    """Whether a field is computed early enough for others, and what it says is theirs, too: strides of two
+    tensors are equal by chance."""
+    user = next(item for item in other.items if item is not None)
+    if "strides" in (known.topic, user.topic):
+        tensors = [each.name.partition("Stride")[0] for each in (known, user)]
+        return known.topic == user.topic and tensors[0] == tensors[1]
+    if known.host_only:
+        return known.topic == user.topic
+    return _TOPICS.index(known.topic) <= _TOPICS.index(user.topic)
+
+
+def _is_worth_a_name(value: Expr) -> bool:
+    """Whether a value is computed of several numbers, or is a truth."""
+    numbers = [node for node in value.walk() if isinstance(node, Symbol | Named)]
+    return isinstance(value, Compare) or (len(numbers) > 1 and not isinstance(value, Symbol))
+
+
+def _naming(item: Assigned | None, known: Assigned) -> Assigned | None:
+    """An assignment whose value names a field where it has its value; all of it only of strides."""
+    if item is None or not any(node.same(known.value) for node in item.value.nodes()):
+        return item
+    if item.value.same(known.value) and item.topic != "strides":
+        return item
+    field = tiling_field_ref(known.name)
+    return replace(item, value=item.value.mapped(lambda node: field if node.same(known.value) else None))
 
 
 def _of_layouts(layout: Symbol, values: Mapping[int, Assigned]) -> _Decision:

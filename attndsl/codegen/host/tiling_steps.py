@@ -11,10 +11,15 @@ from attndsl.codegen.host.tiling_function import Case, Part, Step
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import used_helpers
-from attndsl.expr import Compare, Const, Expr, Logic, Named, Select, select
+from attndsl.expr import Compare, Const, Expr, Logic, Named, Select, Symbol, select
+from attndsl.expr.conditions import joined_parts
 from attndsl.expr.operators import OPERATORS
 from attndsl.tile.program import TilingField, tiling_field_ref
 
+IS_ONE_OF = "IsOneOf"
+"""The function of ``op_host/arithmetic.h`` that looks for a number among others."""
+FEWEST_WORDS = 3
+"""Comparisons that are worth its call."""
 _FUNCTIONS = {
     "work": (
         "PartitionWork",
@@ -53,8 +58,31 @@ class Spelling:
     numbers_of_host: Mapping[str, TilingField]
 
     def text(self, value: Expr) -> str:
-        """A value in C++."""
-        return cxx_text(with_words(value, self.words), self.names)
+        """A value in C++; a number that is compared with several words is looked for among them."""
+        calls: dict[str, str] = {}
+
+        def change(node: Expr) -> Expr | None:
+            number, words = _among(node)
+            if number is None:
+                return None
+            inside = ", ".join(cxx_text(each, self.names) for each in (number, *words))
+            call = f"attndsl::{IS_ONE_OF}({inside})"
+            calls[call] = call
+            return Symbol(call)
+
+        return cxx_text(with_words(value, self.words).mapped(change), {**self.names, **calls})
+
+
+def _among(condition: Expr) -> tuple[Expr | None, tuple[Expr, ...]]:
+    """What is compared with several words, one of which it has to be; None of other conditions."""
+    parts = joined_parts(condition, "or")
+    pairs = [each for each in parts if isinstance(each, Compare) and each.op == "=="]
+    if len(parts) < FEWEST_WORDS or len(pairs) < len(parts):
+        return None, ()
+    number = pairs[0].left
+    return (number if all(each.left.same(number) for each in pairs) else None), tuple(
+        each.right for each in pairs
+    )
 
 
 def printed_part(part: Part, spelling: Spelling, suffix: str) -> TilingPart:
@@ -106,10 +134,11 @@ def _values(steps: Iterable[Step]) -> Iterator[Expr]:
 def _lines(step: Step, inner: frozenset[str], spelling: Spelling) -> Iterator[str]:
     (first, *_) = step.cases
     if step.switch is None and first.when is None:
-        yield from (_assignment(item, spelling, define=True) for item in first.items)
+        for item in first.items:
+            yield from _assigned(item, spelling)
         return
     if (chosen := _choice(step)) is not None:
-        yield _assignment(chosen, spelling, define=True)
+        yield from _assigned(chosen, spelling)
         return
     own = {item.name for case in step.cases for item in case.items} & spelling.numbers_of_host.keys()
     for name in sorted(own - inner):
@@ -153,7 +182,7 @@ def _branches(cases: Iterable[Case], inner: frozenset[str], spelling: Spelling) 
     for case in cases:
         yield f"{head} ({spelling.text(case.when)}) {{" if case.when is not None else "} else {"
         for item in case.items:
-            yield f"    {_assignment(item, spelling, define=item.name in inner)}"
+            yield from (f"    {line}" for line in _assigned(item, spelling, define=item.name in inner))
         head = "} else if"
     yield "}"
 
@@ -168,11 +197,43 @@ def _switch(step: Step, spelling: Spelling) -> Iterator[str]:
             named = words.constant(number) if words is not None else None
             label = cxx_text(named, spelling.names) if isinstance(named, Named) else str(number)
             yield f"    case {label}:"
-        yield from (f"        {_assignment(item, spelling)}" for item in case.items)
+        for item in case.items:
+            yield from (f"        {line}" for line in _assigned(item, spelling, define=False))
         yield "        break;"
     yield "    default:"
     yield "        break;"
     yield "}"
+
+
+def _assigned(item: Assigned, spelling: Spelling, *, define: bool = True) -> Iterator[str]:
+    """A field's value: one statement, or alternatives where its value is a choice of choices."""
+    value = _plain_first(item.value)
+    nested = isinstance(value, Select) and any(isinstance(each, Select) for each in value.children()[1:])
+    if item.name in spelling.numbers_of_host or not nested:
+        yield _assignment(item, spelling, define=define)
+        return
+    head: str = "if"
+    while isinstance(value, Select):
+        yield f"{head} ({spelling.text(value.condition)}) {{"
+        yield from (f"    {line}" for line in _assigned(replace(item, value=value.then), spelling))
+        head, value = "} else if", _plain_first(value.otherwise)
+    yield "} else {"
+    yield from (f"    {line}" for line in _assigned(replace(item, value=value), spelling))
+    yield "}"
+
+
+def _plain_first(value: Expr) -> Expr:
+    """A choice between a choice and a plain value, asked so that the plain one comes first."""
+    if (
+        not isinstance(value, Select)
+        or not isinstance(value.then, Select)
+        or isinstance(value.otherwise, Select)
+    ):
+        return value
+    test = value.condition
+    if not isinstance(test, Compare):
+        return value
+    return Select(Compare(OPERATORS[test.op].opposite, test.left, test.right), value.otherwise, value.then)
 
 
 def _assignment(item: Assigned, spelling: Spelling, *, define: bool = False) -> str:

@@ -148,7 +148,7 @@ def _fields_read(program: Program) -> list[tuple[str, str, str]]:
 
     Meanings are printed where stages of several attentions take fields as members.
     """
-    shown = any(isinstance(item, Stage) and item.part for item in program.statements())
+    shown = any(isinstance(item, Stage) and item.attention_name for item in program.statements())
     return [(field.name, field.ctype, field.meaning if shown else "") for field in program.fields]
 
 

@@ -90,7 +90,7 @@ def shared_earlier(body: Sequence[Statement]) -> Earlier | None:
     """The first statement of a step that works with an earlier one, if several do, and with the same one."""
     earlier = [item for item in body if isinstance(item, Earlier)]
     begins = any(isinstance(item, KeepScalars) for item in body)
-    steps = {(item.keep.part, item.back) for item in earlier}
+    steps = {(item.keep.attention_name, item.back) for item in earlier}
     return earlier[0] if begins and len(earlier) > 1 and len(steps) == 1 else None
 
 
@@ -107,9 +107,9 @@ def is_otherwise(branch: Statement, following: Statement | None) -> bool:
 
 def kept_member(keep: KeepScalars) -> str:
     """The array of the scalars of a pipeline's last steps, on one kind of core."""
-    return member(f"{_CORES[keep.core]}Steps{keep.part}")
+    return member(f"{_CORES[keep.core]}Steps{keep.attention_name}")
 
 
 def kept_struct(keep: KeepScalars) -> str:
     """The type of the scalars of one step."""
-    return pascal(f"{_CORES[keep.core]}Step{keep.part}")
+    return pascal(f"{_CORES[keep.core]}Step{keep.attention_name}")

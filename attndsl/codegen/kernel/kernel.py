@@ -8,6 +8,7 @@ from typing import Any
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
+from attndsl.codegen.kernel.event_legend import event_legend
 from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding, meaning_of
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
@@ -18,7 +19,13 @@ from attndsl.codegen.kernel.schedule_header import (
     schedule_file,
     schedule_text,
 )
-from attndsl.codegen.kernel.shared_stages import Member, PartOperands, SharedStages, keys_of, shared_stages
+from attndsl.codegen.kernel.shared_stages import (
+    AttentionOperands,
+    Member,
+    SharedStages,
+    keys_of,
+    shared_stages,
+)
 from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
@@ -104,6 +111,7 @@ class KernelText:
     arguments: tuple[str, ...]
     constants: tuple[ConstantText, ...]
     memories: tuple[MemoryTable, ...]
+    event_legend: str
     events: tuple[tuple[str, tuple[ConstantText, ...]], ...]
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
@@ -115,7 +123,7 @@ class KernelText:
     arrays: tuple[ArrayMember, ...]
     kept: tuple[KeptSteps, ...]
     members: tuple[Member, ...]
-    operands: tuple[PartOperands, ...]
+    operands: tuple[AttentionOperands, ...]
     cube_functions: tuple[Function, ...]
     vector_functions: tuple[Function, ...]
     cube: tuple[str, ...]
@@ -163,6 +171,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         constants=tuple(number_constants(program)),
         memories=memories(program, spelling),
         schedule_header=schedule_file(name),
+        event_legend=event_legend(program, spelling.events),
         events=tuple(_events(program, spelling)),
         flags=tuple(
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
@@ -176,7 +185,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         arrays=tuple(_arrays(program)),
         kept=tuple(kept_steps(program, decoding)),
         members=shared.members,
-        operands=tuple(shared.parts.values()),
+        operands=tuple(shared.operands.values()),
         cube_functions=tuple(cube.functions),
         vector_functions=tuple(vector.functions),
         cube=bodies[0],
@@ -277,8 +286,8 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             "first": Compare("==", loop.var, Const(0)),
             "last": Compare("==", loop.var, as_expr(loop.extent) - 1),
         }
-        if loop.stages[0].part:
-            yield f"over {keys_of(loop.stages[0].part)}:"
+        if loop.stages[0].attention_name:
+            yield f"over {keys_of(loop.stages[0].attention_name)}:"
         conditions = loop.when or (None,) * len(loop.stages)
         for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
             waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]

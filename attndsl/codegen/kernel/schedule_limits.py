@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 
 from attndsl.expr import Binary, Compare, Const, Expr, Named
 from attndsl.expr.conditions import conjuncts
@@ -127,8 +128,9 @@ def _tightest(parts: Sequence[Expr], known: Mapping[str, Constant]) -> list[Expr
             bounds[op].append((number, part))
         else:
             others.append(part)
-    least = max(bounds[">="], key=lambda each: each[0], default=None)
-    most = min(bounds["<="], key=lambda each: each[0], default=None)
+    multiple = lcm(*(number for number, _ in bounds["%"]))
+    least = max((_in_steps(each, multiple) for each in bounds[">="]), key=lambda each: each[0], default=None)
+    most = min((_in_steps(each, multiple) for each in bounds["<="]), key=lambda each: each[0], default=None)
     if least and most and least[0] == most[0]:
         return [Compare("==", least[1].left, least[1].right), *others]
     factors: list[tuple[int, Compare]] = []
@@ -136,6 +138,18 @@ def _tightest(parts: Sequence[Expr], known: Mapping[str, Constant]) -> list[Expr
         if not any(larger % number == 0 for larger, _ in factors):
             factors.append((number, part))
     return [part for _, part in (*filter(None, (least, most)), *factors)] + others
+
+
+def _in_steps(bound: tuple[int, Compare], multiple: int) -> tuple[int, Compare]:
+    """A bound of a constant that ``multiple`` divides: the next number that the constant may be.
+
+    A bound that is a constant of its own, as a padded head size, stays it.
+    """
+    number, part = bound
+    if isinstance(part.right, Named) or number % multiple == 0:
+        return bound
+    rounded = number // multiple * multiple if part.op == "<=" else -(-number // multiple) * multiple
+    return rounded, Compare(part.op, part.left, Const(rounded))
 
 
 def _bound(part: Expr, known: Mapping[str, Constant]) -> tuple[str, int]:

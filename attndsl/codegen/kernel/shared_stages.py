@@ -45,7 +45,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class PartOperands:
+class AttentionOperands:
     """What the attention over ``keys`` gives for each member, references first.
 
     ``name`` is the function that makes them, ``variable`` the local that holds them.
@@ -64,14 +64,14 @@ class SharedStages:
     Attributes:
         functions: by the name of each stage that shares a function, the first attention's stage, of which
             the function has the body and, without the attention, the name.
-        members: what the functions take from an attention. ``parts``: the same for each attention, by part.
+        members: what the functions take from an attention. ``operands``: the same for each, by its name.
         spelled: the members as the functions have them, by the first attention's operands.
         taking: the functions that use a member.
     """
 
     functions: Mapping[str, Stage] = field(default_factory=dict)
     members: tuple[Member, ...] = ()
-    parts: Mapping[str, PartOperands] = field(default_factory=dict)
+    operands: Mapping[str, AttentionOperands] = field(default_factory=dict)
     spelled: Mapping[StageOperand, str] = field(default_factory=dict)
     taking: frozenset[str] = frozenset()
 
@@ -81,7 +81,7 @@ class SharedStages:
 
     def arguments(self, stage: Stage) -> tuple[str, ...]:
         """What a stage's function is called with in front of scalars."""
-        return (self.parts[stage.part].variable,) if self.name(stage) in self.taking else ()
+        return (self.operands[stage.attention_name].variable,) if self.name(stage) in self.taking else ()
 
     def parameters(self, stage: Stage) -> tuple[str, ...]:
         """The declaration of what :meth:`arguments` gives."""
@@ -89,8 +89,8 @@ class SharedStages:
 
     def declarations(self, stages: Iterable[Stage]) -> tuple[str, ...]:
         """The locals that hold the operands of these stages."""
-        parts = dict.fromkeys(stage.part for stage in stages if self.arguments(stage))
-        made = (self.parts[part] for part in parts)
+        attentions = dict.fromkeys(stage.attention_name for stage in stages if self.arguments(stage))
+        made = (self.operands[attention] for attention in attentions)
         return tuple(f"const {TYPE} {each.variable} = {each.name}();" for each in made)
 
 
@@ -100,26 +100,35 @@ def shared_stages(program: Program, ctypes: Mapping[GlobalTensor, str]) -> Share
     ``ctypes``: the C++ types of elements of its tensors.
     """
     stages = [_stages(program, core) for core in (Core.AIC, Core.AIV)]
-    parts = tuple(dict.fromkeys(stage.part for each in stages for stage in each.values() if stage.part))
+    attentions = tuple(
+        dict.fromkeys(
+            stage.attention_name for each in stages for stage in each.values() if stage.attention_name
+        )
+    )
     operands = _Operands(program, ctypes)
-    pairs: dict[str, _Pairs] = {part: {} for part in parts}
+    pairs: dict[str, _Pairs] = {attention: {} for attention in attentions}
     first_of: dict[str, Stage] = {}
     for each in stages:
-        for group in _groups(each.values(), parts):
-            compared = [_compared(group[0], other, operands, pairs[other.part]) for other in group[1:]]
+        for group in _groups(each.values(), attentions):
+            compared = [
+                _compared(group[0], other, operands, pairs[other.attention_name]) for other in group[1:]
+            ]
             if all(found is not None for found in compared):
-                pairs |= {stage.part: found or {} for stage, found in zip(group[1:], compared, strict=True)}
+                pairs |= {
+                    stage.attention_name: found or {}
+                    for stage, found in zip(group[1:], compared, strict=True)
+                }
                 first_of |= {stage.name: group[0] for stage in group}
     differing = {own for found in pairs.values() for own, other in found.items() if own != other}
     order = sorted(_in_order(pairs.values(), differing), key=operands.rank)
-    members = _members(order, parts[0], operands) if order else ()
+    members = _members(order, attentions[0], operands) if order else ()
     spelled = {own: f"{PARAMETER}.{each.name}" for own, each in zip(order, members, strict=True)}
     return SharedStages(
         functions=first_of,
         members=members,
-        parts={
-            part: _part(part, members, [pairs[part].get(own, own) for own in order])
-            for part in parts
+        operands={
+            attention: _operands_of(attention, members, [pairs[attention].get(own, own) for own in order])
+            for attention in attentions
             if order
         },
         spelled=spelled,
@@ -230,21 +239,23 @@ def _stages(program: Program, core: Core) -> dict[str, Stage]:
     return found
 
 
-def _groups(stages: Collection[Stage], parts: Sequence[str]) -> list[tuple[Stage, ...]]:
+def _groups(stages: Collection[Stage], attentions: Sequence[str]) -> list[tuple[Stage, ...]]:
     """The stages that do the same for each of several attentions, the first one's in front."""
     by_stem: dict[str, dict[str, Stage]] = {}
     names = {stage.name for stage in stages}
     for stage in stages:
-        if stage.part and stage.stem not in names:
-            by_stem.setdefault(stage.stem, {})[stage.part] = stage
-    every = len(parts) if len(parts) > 1 else 0
-    return [tuple(each[part] for part in parts) for each in by_stem.values() if len(each) == every]
+        if stage.attention_name and stage.stem not in names:
+            by_stem.setdefault(stage.stem, {})[stage.attention_name] = stage
+    every = len(attentions) if len(attentions) > 1 else 0
+    return [
+        tuple(each[attention] for attention in attentions) for each in by_stem.values() if len(each) == every
+    ]
 
 
 def _compared(first: Stage, other: Stage, operands: _Operands, known: _Pairs) -> _Pairs | None:
     """The pairs that make two stages one, ``known`` ones included; None if they differ in anything else."""
     comparison = _StageComparison(operands, known)
-    but = frozenset({"name", "part"})
+    but = frozenset({"name", "attention_name"})
     return comparison.pairs if comparison.same_fields(first, other, but) else None
 
 
@@ -253,11 +264,12 @@ def _in_order(pairs: Iterable[_Pairs], differing: set[StageOperand]) -> tuple[St
     return tuple(dict.fromkeys(own for found in pairs for own in found if own in differing))
 
 
-def _members(order: Sequence[StageOperand], part: str, operands: _Operands) -> tuple[Member, ...]:
-    """The members for operands of the first attention, whose part names leave out."""
-    short = [_name(own, part) for own in order]
+def _members(order: Sequence[StageOperand], attention: str, operands: _Operands) -> tuple[Member, ...]:
+    """The members for operands of the first attention, whose name they leave out."""
+    short = [_name(own, attention) for own in order]
     names = [
-        _name(own, part if short.count(each) == 1 else "") for own, each in zip(order, short, strict=True)
+        _name(own, attention if short.count(each) == 1 else "")
+        for own, each in zip(order, short, strict=True)
     ]
     described = ((operands.ctype(own), operands.meaning(own)) for own in order)
     return tuple(
@@ -265,9 +277,9 @@ def _members(order: Sequence[StageOperand], part: str, operands: _Operands) -> t
     )
 
 
-def _name(own: StageOperand, part: str) -> str:
-    """``scoreRingGm`` for the tensor ``scoreRingKey`` of the attention whose part is ``Key``."""
-    head, found, tail = own.name.rpartition(part) if part else (own.name, "", "")
+def _name(own: StageOperand, attention: str) -> str:
+    """``scoreRingGm`` for the tensor ``scoreRingKey`` of the attention ``Key``."""
+    head, found, tail = own.name.rpartition(attention) if attention else (own.name, "", "")
     within = found and head and (not tail or tail[0].isupper())
     name = head + tail if within else own.name
     if own.kind in _SPELLED:
@@ -275,10 +287,12 @@ def _name(own: StageOperand, part: str) -> str:
     return f"{name[:1].lower()}{name[1:]}"
 
 
-def _part(part: str, members: Sequence[Member], operands: Sequence[StageOperand]) -> PartOperands:
-    variable = f"{keys_of(part)}Operands"
+def _operands_of(
+    attention: str, members: Sequence[Member], operands: Sequence[StageOperand]
+) -> AttentionOperands:
+    variable = f"{keys_of(attention)}Operands"
     values = tuple(zip(members, map(member_text, operands), strict=True))
-    return PartOperands(f"{part}Operands", variable, keys_of(part), values)
+    return AttentionOperands(f"{attention}Operands", variable, keys_of(attention), values)
 
 
 def member_text(own: StageOperand) -> str:
@@ -288,6 +302,6 @@ def member_text(own: StageOperand) -> str:
     return constant(own.name) if own.kind is Kind.FLAG else scalar(Symbol(own.name, Scope.TILING))
 
 
-def keys_of(part: str) -> str:
+def keys_of(attention: str) -> str:
     """The keys that an attention is named after."""
-    return f"{part[:1].lower()}{part[1:]}"
+    return f"{attention[:1].lower()}{attention[1:]}"

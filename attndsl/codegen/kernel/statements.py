@@ -132,7 +132,8 @@ class Writer:
         elif isinstance(statement, Note):
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
-            yield f"const int64_t {scalar(statement.symbol)} = {self._spelling.expr(statement.value)};"
+            yield from _reason(statement)
+            yield f"{_declared(statement)} = {self._spelling.expr(statement.value)};"
         elif isinstance(statement, PickTensor):
             yield self._pick(statement)
         elif isinstance(statement, Collect):
@@ -377,8 +378,12 @@ class Writer:
         places = self._decoding.spelled(FOUND)
         expr = self._spelling.with_scalars(places).expr
         lines = (
-            f"{places.get(let.symbol.name) or f'const int64_t {scalar(let.symbol)}'} = {expr(let.value)};"
+            line
             for let in self._decoding.lets
+            for line in (
+                *_reason(let),
+                f"{places.get(let.symbol.name) or _declared(let)} = {expr(let.value)};",
+            )
         )
         return (f"{STRUCT} {FOUND};", *lines, f"return {FOUND};")
 
@@ -480,6 +485,15 @@ class Writer:
             return "", {}, tuple(scalars)
         members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
+
+
+def _declared(let: Let) -> str:
+    return f"const {'bool' if let.is_condition else 'int64_t'} {scalar(let.symbol)}"
+
+
+def _reason(let: Let) -> Iterator[str]:
+    if let.why:
+        yield f"// {let.why}"
 
 
 def _touched(statement: Statement) -> set[Buffer]:

@@ -12,7 +12,18 @@ from dataclasses import replace
 
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.choice_of_ways import Way
+
+PREFETCHED_SCORES = Way[Context](
+    option="score_slots",
+    value="prefetch",
+    other="ring",
+    obstacles=(
+        ("in a pipeline that drains", lambda context: context.schedule.pipeline == "drained"),
+        # these come first in a step, so that scores have a lag of their own
+        ("with widened rows", lambda context: context.widens),
+    ),
+)
 
 
 def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
@@ -21,29 +32,21 @@ def all_continuous(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
     Raises:
         IllegalScheduleValue: the schedule asks for an early wait where there can be none.
     """
-    schedule = contexts[0].schedule
-    if schedule.pipeline != "drained":
-        return tuple(_continuous(context) for context in contexts)
-    if schedule.score_slots == "prefetch":
-        legal = '"ring" or "auto" in a pipeline that drains'
-        raise IllegalScheduleValue("score_slots", "prefetch", legal, "ring")
-    return contexts
+    waiting = [_waits_first(context) for context in contexts]
+    if contexts[0].schedule.pipeline == "drained":
+        return contexts
+    return tuple(
+        _continuous(context, waits_first) for context, waits_first in zip(contexts, waiting, strict=True)
+    )
 
 
-def _continuous(context: Context) -> Context:
+def _continuous(context: Context, waits_first: bool) -> Context:
     coming = (items_begun(context) + 1) % context.ring
     rows = context.rows.in_flight(context.ring, coming)
-    return replace(context, continuous=True, rows=rows, waits_first=_waits_first(context))
+    return replace(context, continuous=True, rows=rows, waits_first=waits_first)
 
 
 def _waits_first(context: Context) -> bool:
-    """Whether score tiles have one slot less than the rings.
-
-    Rows that are widened come first in a step, so that scores have a lag of their own.
-    """
-    stated = context.schedule.score_slots
-    if stated == "prefetch" and context.widens:
-        raise IllegalScheduleValue("score_slots", stated, '"ring" with widened rows', "ring")
-    if stated == "auto":
-        return not context.rows.one_position and not context.widens
-    return stated == "prefetch"
+    """Whether score tiles have one slot less than the rings."""
+    prompt = not context.rows.one_position
+    return PREFETCHED_SCORES.is_taken(context.schedule, context, by_itself=prompt)

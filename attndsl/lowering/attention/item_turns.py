@@ -42,7 +42,7 @@ def turns(context: Context) -> Turns:
     end = Symbol(context.label("turnsEnd"))
     last = (
         select(begin < items, items + BLOCK_COUNT, 0)
-        if context.suffix
+        if context.attention_name
         else items + minimum(items, BLOCK_COUNT)
     )
     scalars.append(Let(symbol=end, value=last))

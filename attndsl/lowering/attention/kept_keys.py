@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from attndsl.expr import Expr, Named, minimum
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SLOT
-from attndsl.lowering.match.attention_pattern import values_are_channels
-from attndsl.lowering.match.choice_of_ways import takes
+from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS, LONG_ROW
+from attndsl.lowering.match.values_of_keys import values_are_channels
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Handed, Seq
@@ -33,6 +33,60 @@ class KeptPart:
     width: Named
 
 
+def _width(context: Context) -> int:
+    """Channels of a part."""
+    s = context.schedule
+    stated = s.columns if isinstance(s.value_width, str) else s.value_width
+    return min(stated, context.signature.padded_value_size)
+
+
+def _parts_are_uneven(context: Context) -> bool:
+    size, width = context.signature.padded_value_size, _width(context)
+    return size > width and size % width > 0
+
+
+def _has_too_few_events(context: Context) -> bool:
+    """Whether there is no event for each slot of each part, beside those of queries and other loads."""
+    s = context.schedule
+    parts = -(-context.signature.padded_value_size // _width(context))
+    queries = 1 if isinstance(s.query_slots, str) else s.query_slots
+    return parts * s.ring + queries + _OTHER_EVENTS > context.architecture.event_ids
+
+
+VALUES_FROM_KEYS = Way[Context](
+    option="value_source",
+    value="keys",
+    other="memory",
+    obstacles=(
+        (
+            "with several attentions or a selection",
+            lambda context: (
+                len(context.computation.attentions) > 1 or context.computation.selection is not None
+            ),
+        ),
+        (
+            "with integers",
+            lambda context: context.cube_dtype == "int8" or context.keys.quantization is not None,
+        ),
+        (
+            "where values are no channels of the keys",
+            lambda context: not values_are_channels(context.attention),
+        ),
+        ("in a pipeline that drains", lambda context: not context.continuous),
+        (
+            f"with more than {BAND_ROWS} rows a task",
+            lambda context: context.schedule.max_rows > BAND_ROWS,
+        ),
+        (
+            "with more keys a tile than one matrix multiply takes",
+            lambda context: context.schedule.tile_k > min(context.schedule.base_n, context.schedule.base_k),
+        ),
+        ("where value_width does not divide the channels of a value", _parts_are_uneven),
+        ("with a part of the values and a slot for more than an event each", _has_too_few_events),
+    ),
+)
+
+
 def keeps_keys(context: Context) -> bool:
     """Whether keys stay in L1 until they are values.
 
@@ -40,45 +94,7 @@ def keeps_keys(context: Context) -> bool:
         IllegalScheduleValue: the schedule asks for that where it cannot be.
     """
     long_rows = context.signature.padded_value_size >= LONG_ROW
-    return takes(
-        context.schedule,
-        "value_source",
-        "keys",
-        other="memory",
-        problem=lambda: _problem(context),
-        by_itself=long_rows,
-    )
-
-
-def _problem(context: Context) -> str:
-    """Why keys cannot stay, as it ends a sentence; empty where they can."""
-    s, size = context.schedule, context.signature.padded_value_size
-    width = _width(context)
-    if len(context.computation.attentions) > 1 or context.computation.selection is not None:
-        return "with several attentions or a selection"
-    if context.cube_dtype == "int8" or context.keys.quantization is not None:
-        return "with integers"
-    if not values_are_channels(context.attention):
-        return "where values are no channels of the keys"
-    if not context.continuous:
-        return "in a pipeline that drains"
-    if s.max_rows > BAND_ROWS:
-        return f"with more than {BAND_ROWS} rows a task"
-    if s.tile_k > min(s.base_n, s.base_k):
-        return "with more keys a tile than one matrix multiply takes"
-    if size > width and size % width:
-        return "where value_width does not divide the channels of a value"
-    queries = 1 if isinstance(s.query_slots, str) else s.query_slots
-    if -(-size // width) * s.ring + queries + _OTHER_EVENTS > context.architecture.event_ids:
-        return "with a part of the values and a slot for more than an event each"
-    return ""
-
-
-def _width(context: Context) -> int:
-    """Channels of a part."""
-    s = context.schedule
-    stated = s.columns if isinstance(s.value_width, str) else s.value_width
-    return min(stated, context.signature.padded_value_size)
+    return VALUES_FROM_KEYS.is_taken(context.schedule, context, by_itself=long_rows)
 
 
 def kept_parts(context: Context) -> Iterator[KeptPart]:

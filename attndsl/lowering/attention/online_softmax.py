@@ -137,7 +137,7 @@ def _start(context: Context, name: str, body: Seq, doc: str, *, always: bool = T
     has_rows = ROWS > 0
     return Stage(
         name=context.label(name),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,
         body=seq(If(condition=has_rows if always else has_rows & (TILES != 1), then=body)),
@@ -170,7 +170,7 @@ def softmax_tile(
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
     return Stage(
         name=context.label("SoftmaxTile"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc=parts.doc,
         body=seq(*tile_bounds(context, of_this_aiv=True), work),
@@ -303,5 +303,10 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
     if only_tile is not None:
         doc = f"{doc} An item's only tile has the whole sum."
     return Stage(
-        name=context.label("UpdateTile"), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+        name=context.label("UpdateTile"),
+        attention_name=context.attention_name,
+        core=Core.AIV,
+        doc=doc,
+        body=body,
+        where=where,
     )

@@ -22,7 +22,7 @@ from attndsl.lowering.emit.row_operations import C0
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import group_pitch, groups_of_repeat, vector_buffers
 from attndsl.lowering.emit.workspace_rings import prob_ring
-from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Convert, ConvertToNz, LoadBlocks, LoadNz, StoreRows
 from attndsl.tile.instructions.cube import fractal_depth
@@ -31,19 +31,23 @@ from attndsl.tile.statements import For, Let, Note, Statement, seq
 _COLUMN, _COLUMNS = Symbol("column"), Symbol("columnGroups")
 
 
+PROBABILITIES_AS_FRACTALS = Way[Context](
+    option="prob_layout",
+    value="fractals",
+    other="rows",
+    has_auto=False,
+    # the sums read them as rows again
+    obstacles=(("where sums of rows are those of rounded probabilities", adds_rounded),),
+)
+
+
 def as_fractals(context: Context) -> bool:
     """Whether probabilities travel as fractals.
 
     Raises:
-        IllegalScheduleValue: the schedule asks for that where sums are those of the rounded probabilities,
-            which are read as rows again.
+        IllegalScheduleValue: the schedule asks for that where sums are those of the rounded probabilities.
     """
-    if not context.probabilities_as_fractals:
-        return False
-    if adds_rounded(context):
-        rule = '"rows" where sums of rows are those of rounded probabilities'
-        raise IllegalScheduleValue("prob_layout", "fractals", rule, "rows")
-    return True
+    return PROBABILITIES_AS_FRACTALS.is_taken(context.schedule, context, by_itself=False)
 
 
 def to_cube(context: Context, source: Buffer, mode: str = "CAST_RINT") -> list[Statement]:

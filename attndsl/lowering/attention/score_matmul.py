@@ -48,7 +48,7 @@ def load_query(context: Context) -> Stage:
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
         name=context.label("LoadQuery"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIC,
         doc="Query rows of the task from global memory to L1.",
         body=seq(load),
@@ -90,7 +90,12 @@ def score_tile(context: Context) -> Stage:
         scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), scores))
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
-        name=context.label("ScoreTile"), part=context.suffix, core=Core.AIC, doc=doc, body=body, where=where
+        name=context.label("ScoreTile"),
+        attention_name=context.attention_name,
+        core=Core.AIC,
+        doc=doc,
+        body=body,
+        where=where,
     )
 
 
@@ -103,7 +108,7 @@ def await_probabilities(context: Context) -> Stage:
     """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
     return Stage(
         name=context.label("AwaitProbabilities"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIC,
         doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
         body=seq(),

@@ -77,7 +77,7 @@ def weighted_tile(context: Context) -> Stage:
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
     return Stage(
         name=context.label("WeightedTile"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIC,
         doc=doc,
         body=body,

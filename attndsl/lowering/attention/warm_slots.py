@@ -15,7 +15,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.match.choice_of_ways import takes
+from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.instructions import Fill, StoreRows
@@ -26,6 +26,28 @@ from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
 _STEP, _FIRST, _END = Symbol("warmStep"), Symbol("firstRow"), Symbol("endRow")
 
 
+def _has_no_room(context: Context) -> bool:
+    s = context.schedule
+    rows = s.rows if isinstance(s.result_rows, str) else s.result_rows
+    return rows * context.signature.padded_value_size < s.tile_k
+
+
+WARMED_SLOTS = Way[Context](
+    option="first_stores",
+    value="vector",
+    other="cube",
+    obstacles=(
+        (
+            "unless the cube waits for probabilities before scores (score_slots)",
+            lambda context: not context.waits_first,
+        ),
+        ("with several attentions", lambda context: len(context.computation.attentions) > 1),
+        ("with integers", lambda context: context.product_dtype != "float32"),
+        ("where a step of weighted sums has no room for a row of scores", _has_no_room),
+    ),
+)
+
+
 def warms_slots(context: Context) -> bool:
     """Whether vector cores store to the slots of scores first.
 
@@ -33,29 +55,7 @@ def warms_slots(context: Context) -> bool:
         IllegalScheduleValue: the schedule asks for that where it cannot be.
     """
     many_rows = context.schedule.max_rows > BAND_ROWS
-    return takes(
-        context.schedule,
-        "first_stores",
-        "vector",
-        other="cube",
-        problem=lambda: _problem(context),
-        by_itself=many_rows,
-    )
-
-
-def _problem(context: Context) -> str:
-    """Why vector cores cannot, as it ends a sentence; empty where they can."""
-    s = context.schedule
-    if not context.waits_first:
-        return "unless the cube waits for probabilities before scores (score_slots)"
-    if len(context.computation.attentions) > 1:
-        return "with several attentions"
-    if context.product_dtype != "float32":
-        return "with integers"
-    rows = s.rows if isinstance(s.result_rows, str) else s.result_rows
-    if rows * context.signature.padded_value_size < s.tile_k:
-        return "where a step of weighted sums has no room for a row of scores"
-    return ""
+    return WARMED_SLOTS.is_taken(context.schedule, context, by_itself=many_rows)
 
 
 def warm_slots(context: Context) -> Stage:
@@ -84,7 +84,7 @@ def warm_slots(context: Context) -> Stage:
     )
     return Stage(
         name=context.label("WarmScores"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
         body=seq(If(condition=context.items > 0, then=body)),
@@ -97,7 +97,7 @@ def await_slot(context: Context) -> tuple[Stage, Expr]:
     """Waits for a slot of scores that vector cores store to, and the steps that do."""
     stage = Stage(
         name=context.label("AwaitSlot"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIC,
         doc="Waits until L2 holds the slot that takes the scores of this step.",
         body=seq(),

@@ -24,7 +24,7 @@ def widen_rows(context: Context, rows: KeySource) -> Stage | None:
         doc += " Before the first, the query rows take the scale of its channels."
     return Stage(
         name=context.label(f"Widen{'Keys' if source.role == 'key' else 'Values'}"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,
         body=body,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Expr, Named
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.keys.key_source import KeySource
-from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.rows.row_space import RowSpace
 
 

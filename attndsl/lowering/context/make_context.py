@@ -10,7 +10,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.keys.source_rules import key_source
-from attndsl.lowering.match.attention_pattern import Attention, Computation
+from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.rows.grouped_rows import grouped_rows
@@ -75,7 +75,7 @@ def _context(
         rows=rows,
         keys=keys,
         values=values,
-        suffix=_suffix(computation, attention, keys),
+        attention_name=_attention_name(computation, attention, keys),
     )
 
 
@@ -84,7 +84,7 @@ def _axes(node: nodes.Node) -> nodes.Axes:
     return axes
 
 
-def _suffix(computation: Computation, attention: Attention, keys: KeySource) -> str:
+def _attention_name(computation: Computation, attention: Attention, keys: KeySource) -> str:
     """What tells an attention from others: its keys, and its number where another has the same."""
     if len(computation.attentions) == 1:
         return ""

@@ -55,8 +55,8 @@ class Emitter:
         where: the spec line of the result.
         cube_dtype: the dtype that the cube multiplies: the io dtype, or float16 where rows are quantized, as
             it holds int8 numbers exactly.
-        suffix: what tells the stages, rings and fields of this attention from those of others; empty for the
-            only one.
+        attention_name: the tensor of its keys, as ``KeyShare``, which names of its stages, rings and fields
+            end with; empty for the only attention.
         longest_first: the tasks with most keys come first, and blocks take rounds of items in turns.
         last_first: each block begins with the last of its items.
         of_results: a vector step is one on weighted sums and results, else on scores.
@@ -69,7 +69,7 @@ class Emitter:
     inventory: Inventory
     where: SourceLine
     cube_dtype: str
-    suffix: str = ""
+    attention_name: str = ""
     longest_first: bool = False
     last_first: bool = False
     of_results: bool = False
@@ -96,7 +96,7 @@ class Emitter:
 
     def label(self, name: str) -> str:
         """The name of a stage, ring or field of this attention."""
-        return f"{name}{self.suffix}"
+        return f"{name}{self.attention_name}"
 
     # Sizes --------------------------------------------------------------------------------------------
 
@@ -259,6 +259,8 @@ class Emitter:
         _check_host_knows(expr, self.where)
         if not meaning and not stem:
             meaning, stem = self._extent(expr)
+            if self.inventory.is_field(stem):  # of other rows: those of a packed tensor are of all batch rows
+                meaning, stem = _EXTENTS_BESIDE.get(stem, (meaning, stem))
         stem = stem or self._layout_stem(expr) or _stem(expr) or f"value{len(self.inventory.fields)}"
         name = camel(stem.removeprefix(HOST))
         while is_taken(name) or name in self.signature.taken_names or self.inventory.is_field(name):
@@ -415,6 +417,10 @@ _EXTENTS = {
     "N": ("query heads", "queryHeads"),
 }
 """Meaning and name of the tiling fields that are extents of axes; without a name, the contract's own."""
+
+
+_EXTENTS_BESIDE = {"keyCapacity": ("key positions of a batch row, at most", "keyPositions")}
+"""Meaning and name of an extent beside a field that has its name and another value."""
 
 
 _LONGEST_MEANING = 64

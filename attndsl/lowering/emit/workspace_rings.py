@@ -59,7 +59,7 @@ def _partial(emit: Emitter, name: str, row: ExprLike, meaning: str) -> GlobalTen
     """Row ``split * rowTotal + flat row index`` belongs to one result row of one key split."""
     splits = tiling_field_ref(emit.label("splits"))
     rows: Expr = splits * tiling_field_ref("rowTotal")
-    if not emit.suffix:  # the only attention
+    if not emit.attention_name:  # the only attention
         rows = select(splits > 1, rows, 0)
     rows = emit.inventory.host_number(
         emit.label("partialRows"), rows, "rows of all key splits, 0 without any"

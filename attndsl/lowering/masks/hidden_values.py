@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from attndsl.expr import Const
 from attndsl.graph import nodes
-from attndsl.lowering.match.attention_pattern import has_scores
+from attndsl.lowering.match.operation_chains import has_scores
 
 _ANY = math.nan
 """A value that is not known before a call."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attndsl.expr import Compare, Expr, Symbol, as_expr
 from attndsl.graph import nodes
-from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.computation import Computation
 
 
 def existing_queries(computation: Computation) -> nodes.Scalar | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attndsl.expr import Const
-from attndsl.lowering.match.attention_pattern import Computation
+from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.schedule_options import BAND_ROWS, RequiredOption
 
 

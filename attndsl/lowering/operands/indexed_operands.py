@@ -23,14 +23,14 @@ from attndsl.lowering.operands.key_numbers import (
     row_lanes,
     subtracts_key,
 )
-from attndsl.lowering.operands.key_operand import KeyOperand
+from attndsl.lowering.operands.score_operand import ScoreOperand
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import WithScalar
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import Let, Statement, seq
 
 
-def indexed_operand(context: Context, node: nodes.Node) -> KeyOperand:
+def indexed_operand(context: Context, node: nodes.Node) -> ScoreOperand:
     """A number computed from the key's index, such as its distance from the query, or from its elements."""
     assert isinstance(node, nodes.Scalar)
     numbers, read = key_numbers(context), _elements(context, node)
@@ -51,7 +51,7 @@ def indexed_operand(context: Context, node: nodes.Node) -> KeyOperand:
 
         return _by_step(context, target, steps)
 
-    return KeyOperand(
+    return ScoreOperand(
         loads=tuple(each.loaded for each in read),
         source=", ".join(str(each.element) for each in read),
         scratch=(numbers, *lanes_below, *(each.scratch for each in read)),

@@ -12,9 +12,9 @@ from attndsl.lowering.emit.loop_scalars import SPAN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, OwnForm
 from attndsl.lowering.operands.key_numbers import row_lanes
-from attndsl.lowering.operands.key_operand import Compute, KeyOperand
 from attndsl.lowering.operands.row_functions import with_row_function
 from attndsl.lowering.operands.row_values import is_row_value, row_value
+from attndsl.lowering.operands.score_operand import Compute, ScoreOperand
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Fill, WithScalar
 from attndsl.tile.statements import If, Statement, seq
@@ -81,7 +81,7 @@ def with_number(
     return of_all
 
 
-def spread_number(context: Context, node: nodes.Node) -> KeyOperand:
+def spread_number(context: Context, node: nodes.Node) -> ScoreOperand:
     """A number, or one of each row, in all lanes: for operations whose instruction takes none."""
 
     def compute(context: Context, target: Buffer) -> list[Statement]:
@@ -100,7 +100,7 @@ def spread_number(context: Context, node: nodes.Node) -> KeyOperand:
 
         return [context.rows.each_row(one, (target,))]
 
-    return KeyOperand(compute=compute)
+    return ScoreOperand(compute=compute)
 
 
 def of_host(context: Context, value: Expr, stem: str) -> Expr:

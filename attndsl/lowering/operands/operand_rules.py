@@ -15,16 +15,16 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
 from attndsl.lowering.operands.indexed_operands import indexed_operand
-from attndsl.lowering.operands.key_operand import KeyOperand
 from attndsl.lowering.operands.number_operands import of_host, own_operation, with_number
 from attndsl.lowering.operands.row_values import has_keys
+from attndsl.lowering.operands.score_operand import ScoreOperand
 from attndsl.lowering.operands.stored_operands import looked_up_operand, stored_operand
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Statement
 
 
-def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
-    """The lowering of an operand.
+def score_operand(context: Context, node: nodes.Node) -> ScoreOperand:
+    """The lowering of an operand that differs from key to key.
 
     Raises:
         NotLowered: when no rule covers it.
@@ -35,7 +35,7 @@ def key_operand(context: Context, node: nodes.Node) -> KeyOperand:
     return rule(context, node)
 
 
-def _function_of_operand(context: Context, node: nodes.Node) -> KeyOperand:
+def _function_of_operand(context: Context, node: nodes.Node) -> ScoreOperand:
     """A function of one such operand, or of one and a number of the row."""
     assert isinstance(node, nodes.Elementwise)
     operation = OPERATIONS[node.op]
@@ -45,10 +45,10 @@ def _function_of_operand(context: Context, node: nodes.Node) -> KeyOperand:
         raise NotLowered(
             what, node.where, "let each act on the scores by itself, as in s + a + b for s + (a + b)"
         )
-    inner = key_operand(context, varying[0])
+    inner = score_operand(context, varying[0])
     others = [each for each in node.inputs if each is not varying[0]]
     if others and operation.ordered and node.inputs[0] is not varying[0]:
-        return key_operand(context, _turned(node, others[0], varying[0]))
+        return score_operand(context, _turned(node, others[0], varying[0]))
 
     if others and not takes_number(node, others[0]):
         what = f"'{node.op}' of what differs by key, by a number that is no literal"
@@ -109,7 +109,7 @@ def _stem(node: nodes.Elementwise, inner: nodes.Node) -> str:
     return f"{name_of(inner)}_{'factor' if node.op == 'multiply' else node.op}"
 
 
-_OPERAND_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], KeyOperand]] = {
+_OPERAND_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], ScoreOperand]] = {
     nodes.Input: stored_operand,
     nodes.Lookup: looked_up_operand,
     nodes.Scalar: indexed_operand,

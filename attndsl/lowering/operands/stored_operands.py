@@ -29,7 +29,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.operands.key_numbers import KEY, affine, row_lanes
-from attndsl.lowering.operands.key_operand import KeyOperand
+from attndsl.lowering.operands.score_operand import ScoreOperand
 from attndsl.lowering.rows.row_space import ROW, RowRun
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions import Convert, LoadRows, WithScalar
@@ -39,7 +39,7 @@ from attndsl.tile.statements import For, If, Let, Statement, seq
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
 
 
-def stored_operand(context: Context, node: nodes.Node) -> KeyOperand:
+def stored_operand(context: Context, node: nodes.Node) -> ScoreOperand:
     """A tensor with one row a query row."""
     assert isinstance(node, nodes.Input)
 
@@ -67,7 +67,7 @@ def stored_operand(context: Context, node: nodes.Node) -> KeyOperand:
     return _loaded(context, node, load, node.where, node.name)
 
 
-def looked_up_operand(context: Context, node: nodes.Node) -> KeyOperand:
+def looked_up_operand(context: Context, node: nodes.Node) -> ScoreOperand:
     """Elements of an indexed tensor: a row of columns, or segments of columns where it repeats them."""
     assert isinstance(node, nodes.Lookup)
     tensor = stored_plain(node.source)
@@ -197,7 +197,7 @@ def _loaded(
     source: str,
     *,
     of_positions: bool = False,
-) -> KeyOperand:
+) -> ScoreOperand:
     """Rows of a tensor in its own dtype, widened; ``of_positions``: one a position of the step is loaded."""
     name, s, dtype = camel(tensor.name), context.schedule, context.parameter(tensor.name).dtype
     meaning = f"{tensor.name} of the rows"
@@ -218,6 +218,6 @@ def _loaded(
         each = For(var=ROW, end=CHUNK, body=seq(widen(lanes, source)), disjoint=(target,), runs=True)
         return [If(condition=HEADS == 1, then=seq(together), otherwise=seq(each))]
 
-    return KeyOperand(
+    return ScoreOperand(
         loads=(narrow,), source=source, load=lambda context: load(context, narrow), compute=compute
     )

@@ -12,7 +12,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import CHUNK
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import has_weighted_sum
+from attndsl.lowering.match.operation_chains import has_weighted_sum
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
 from attndsl.lowering.results.row_numbers import RowStatistics
 from attndsl.lowering.rows.row_space import RowRun

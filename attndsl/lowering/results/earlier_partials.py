@@ -59,7 +59,7 @@ def merge_earlier(context: Context) -> Stage:
         body = If(condition=SPLIT == 0, then=seq(body))
     return Stage(
         name=context.label("MergeEarlier"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc="Merges the rows of an item with those of an earlier call.",
         body=seq(body),

@@ -16,7 +16,7 @@ from attndsl.lowering.emit.loop_scalars import CHUNK
 from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import has_weighted_sum
+from attndsl.lowering.match.operation_chains import has_weighted_sum
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Operation, takes_number
 from attndsl.lowering.operands.row_functions import row_blocks
 from attndsl.lowering.operands.row_values import is_row_value, row_value

@@ -17,7 +17,7 @@ from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, partial_max, partial_out, partial_sum
-from attndsl.lowering.match.attention_pattern import Term
+from attndsl.lowering.match.computation import Term
 from attndsl.lowering.results.epilogue_rules import epilogue, operations
 from attndsl.lowering.results.row_numbers import RowStatistics
 from attndsl.lowering.results.row_statistics import store_statistics

@@ -44,7 +44,7 @@ def write_statistics(context: Context, when: Expr | None = None) -> Stage:
         body = If(condition=when, then=seq(body))
     return Stage(
         name=context.label("WriteStatistics"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc="Maxima and sums of finished rows to their results.",
         body=seq(body),

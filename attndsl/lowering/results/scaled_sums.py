@@ -39,7 +39,7 @@ def scale_sums(context: Context) -> Stage:
     doc = "Dequantizes the weighted sums."
     return Stage(
         name=context.label("ScaleSums"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,
         body=seq(quantization.with_factors(context, [rows])),

@@ -62,7 +62,7 @@ def write_rows(context: Context) -> Stage:
         )
     return Stage(
         name=context.label("WriteRows"),
-        part=context.suffix,
+        attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,
         body=seq(*context.rows.length_of_stored_runs(), body),

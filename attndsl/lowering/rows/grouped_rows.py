@@ -14,7 +14,8 @@ from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimu
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, TASK
-from attndsl.lowering.match.attention_pattern import Attention, Computation, other_operand
+from attndsl.lowering.match.computation import Attention, Computation
+from attndsl.lowering.match.operation_chains import other_operand
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.decoding_rows import DecodingRows
 from attndsl.lowering.rows.row_space import RowRun, RowSpace

@@ -20,16 +20,17 @@ PER_TASK = Symbol("positionsPerTask")
 """Query positions of the running task, at most."""
 HEAD_TASK = Symbol("headTask")
 """The running task's number among those of all heads of all batch rows at the same positions."""
+_IS_LARGE = Symbol("isLarge")
 _TILES, _TILE, _PART_TASK = Symbol("partTiles"), Symbol("queryTile"), Symbol("partTask")
 _HEAD_TASKS, _FIRST_HEAD_TASK, _WIDTH = Symbol("headTasks"), Symbol("firstHeadTask"), Symbol("headsBeside")
 _IN_ROW, _IN_GROUP = Symbol("taskOfBatch"), Symbol("taskOfHeads")
 _WORTH = (8, 9)
 """Share of the rows, parts and whole, from which reading keys once for two bands of rows is worth more."""
 _SHARES = (
-    ("positionsWithLargeTasks", "small tasks are chosen if they shorten the busiest core by more than 1/9"),
+    ("partsOfBusiestCore", "parts of the busiest core's positions, for the next number"),
     (
-        "positionsWithSmallTasks",
-        "of those 9 parts, below which small tasks are worth reading keys more often",
+        "partsWithSmallTasks",
+        "small tasks, which read keys more often, are worth that if they leave fewer of these parts",
     ),
 )
 """How the plan calls the whole and the parts."""
@@ -46,21 +47,21 @@ class PositionTiles:
 
     Attributes:
         mixed: whether the host may leave the first positions to tasks of one band of rows.
-        suffix: what tells its fields from those of another attention that cuts positions otherwise.
+        attention_name: what its fields end with where another attention cuts positions otherwise.
     """
 
     mixed: bool
-    suffix: str = ""
+    attention_name: str = ""
 
     @property
     def per_task(self) -> str:
         """The field of the positions of a task."""
-        return f"queriesPerTask{self.suffix}"
+        return f"queriesPerTask{self.attention_name}"
 
     @property
     def tiles(self) -> str:
         """The field of the tasks of a batch row."""
-        return f"queryTiles{self.suffix}"
+        return f"queryTiles{self.attention_name}"
 
     def add_fields(self, emit: Emitter, heads: Expr, most: Expr) -> None:
         """The tiling fields of the cut; ``heads``: of a task, ``most``: positions of a task at most."""
@@ -108,7 +109,7 @@ class PositionTiles:
             ceil_div(groups * all_large, CORES) * most,
             "query positions of the busiest core with those",
         )
-        full = positions // most
+        full = number("fullTiles", positions // most, "large tasks that the positions of a batch row fill")
         in_rounds = groups * full // CORES * CORES // maximum(groups, 1)
         whole = number(
             "wholeTiles", minimum(full, in_rounds), "large tasks of a batch row, if they fill whole rounds"
@@ -148,9 +149,10 @@ class PositionTiles:
         parts: list[Statement] = []
         if self.mixed:
             tasks, large = tiling_scalar("largeTasks"), tiling_scalar("largeTiles")
-            is_large = tasks > TASK
+            is_large = _IS_LARGE
             begin = select(is_large, tiling_scalar("smallPositions"), 0)
             parts = [
+                Let(symbol=_IS_LARGE, value=tasks > TASK, why="all large tasks come before all small ones"),
                 Let(symbol=_PART_TASK, value=TASK - select(is_large, 0, tasks)),
                 Let(symbol=_TILES, value=select(is_large, large, tiles - large)),
                 Let(symbol=PER_TASK, value=select(is_large, per_task, small)),
@@ -164,7 +166,8 @@ class PositionTiles:
     @staticmethod
     def _in_turn(task: Expr, tiles: Expr) -> list[Statement]:
         """The positions of one head follow each other: cores share keys and values."""
-        return [Let(symbol=_TILE, value=task % tiles), Let(symbol=HEAD_TASK, value=task // tiles)]
+        why = "the positions of one head follow each other: cores share its keys and values in L2"
+        return [Let(symbol=_TILE, value=task % tiles, why=why), Let(symbol=HEAD_TASK, value=task // tiles)]
 
     @staticmethod
     def _longest_first(emit: Emitter, task: Expr, tiles: Expr) -> list[Statement]:
@@ -177,10 +180,18 @@ class PositionTiles:
         return [
             Let(symbol=_HEAD_TASKS, value=tiling_scalar("kvHeads") * tiling_scalar("headTiles")),
             Let(symbol=_IN_ROW, value=task % (tiles * _HEAD_TASKS)),
-            Let(symbol=_FIRST_HEAD_TASK, value=first),
+            Let(
+                symbol=_FIRST_HEAD_TASK,
+                value=first,
+                why="heads come in groups whose keys and values L2 holds together",
+            ),
             Let(symbol=_WIDTH, value=minimum(at_once, _HEAD_TASKS - _FIRST_HEAD_TASK)),
             Let(symbol=_IN_GROUP, value=_IN_ROW - tiles * _FIRST_HEAD_TASK),
-            Let(symbol=_TILE, value=tiles - 1 - _IN_GROUP // _WIDTH),
+            Let(
+                symbol=_TILE,
+                value=tiles - 1 - _IN_GROUP // _WIDTH,
+                why="the last positions of all heads of a group come first: they see most keys",
+            ),
             Let(
                 symbol=HEAD_TASK,
                 value=task // (tiles * _HEAD_TASKS) * _HEAD_TASKS + _FIRST_HEAD_TASK + _IN_GROUP % _WIDTH,

@@ -115,7 +115,7 @@ class PositionedRows(RowSpace):
     def _tiles(self, emit: Emitter) -> PositionTiles:
         several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
         if self.alike is not None:
-            return PositionTiles(mixed=False, suffix=emit.suffix)
+            return PositionTiles(mixed=False, attention_name=emit.attention_name)
         return PositionTiles(mixed=several and not self.whole_positions)
 
     def sizes_differ(self, emit: Emitter) -> bool:

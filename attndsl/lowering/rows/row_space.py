@@ -46,6 +46,7 @@ from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 ROW = Symbol("row")
 """The running row of :meth:`RowSpace.each_row`, within the step."""
 _HEAD_TILE = Symbol("headTile")
+_NEIGHBOURS = "the heads of one key/value head follow each other: cores share its keys and values in L2"
 _RUN, _RUN_ROWS = Symbol("run"), Symbol("runRows")
 _AXES = ("B", "S", "N", "K", "Q")
 
@@ -191,7 +192,7 @@ class RowSpace(ABC):
             tiling_scalar(name) for name in ("group", "headsPerTask", "headTiles", "kvHeads")
         )
         return [
-            Let(symbol=_HEAD_TILE, value=outer % head_tiles),
+            Let(symbol=_HEAD_TILE, value=outer % head_tiles, why=_NEIGHBOURS),
             Let(symbol=KV_HEAD, value=outer // head_tiles % kv_heads),
             Let(symbol=outermost, value=outer // (head_tiles * kv_heads)),
             Let(symbol=FIRST_HEAD, value=KV_HEAD * group + _HEAD_TILE * per_task),

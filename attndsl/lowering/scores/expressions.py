@@ -15,12 +15,12 @@ from attndsl.lowering.emit.loop_scalars import SPAN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.match.attention_pattern import has_scores
+from attndsl.lowering.match.operation_chains import has_scores
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
-from attndsl.lowering.operands.key_operand import Compute, KeyOperand
 from attndsl.lowering.operands.number_operands import own_operation, spread_number, with_number
-from attndsl.lowering.operands.operand_rules import key_operand, name_of
+from attndsl.lowering.operands.operand_rules import name_of, score_operand
 from attndsl.lowering.operands.row_values import has_keys
+from attndsl.lowering.operands.score_operand import Compute, ScoreOperand
 from attndsl.lowering.scores.seen_values import at_seen_keys
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import AddScaled, Binary, WithScalar
@@ -28,7 +28,7 @@ from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, Statement, seq
 
 
-def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int = 0) -> KeyOperand:
+def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int = 0) -> ScoreOperand:
     """``node`` as a function of ``base``, whose value is in the score buffer when ``compute`` begins.
 
     ``compute(context, target)`` leaves the value in ``target``, a buffer of the score buffer's shape or that
@@ -39,7 +39,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
         NotLowered: an operation, or an operand of one, that has no rule.
     """
     if node is base:
-        return KeyOperand(compute=lambda context, target: _copied(context, target, node))
+        return ScoreOperand(compute=lambda context, target: _copied(context, target, node))
     if not isinstance(node, nodes.Elementwise):
         what = "a mask" if isinstance(node, nodes.Replace) else type(node).__name__
         raise NotLowered(
@@ -62,7 +62,7 @@ def expression(context: Context, node: nodes.Node, base: nodes.Node, depth: int 
         return _behind(inner, with_number(context, node, other, f"score_{node.op}"))
     operand = spread_number(context, other)
     if has_keys(other):
-        operand = key_operand(context, at_seen_keys(context, other))
+        operand = score_operand(context, at_seen_keys(context, other))
     name = name_of(other)
     wide = context.beside_scores(f"{camel(name)}Wide", f"{name} of the rows, in fp32")
     return _with_operand(context, node, inner, operand, wide, first=first)
@@ -76,7 +76,7 @@ def _copied(context: Context, target: Buffer, node: nodes.Node) -> list[Statemen
     return [WithScalar(op="Adds", dst=copy, src=source, scalar=Const(0), where=node.where)]
 
 
-def _behind(inner: KeyOperand, compute: Compute) -> KeyOperand:
+def _behind(inner: ScoreOperand, compute: Compute) -> ScoreOperand:
     """What is done to the value of ``inner``, in place."""
     return replace(
         inner, compute=lambda context, target: [*inner.compute(context, target), *compute(context, target)]
@@ -86,13 +86,13 @@ def _behind(inner: KeyOperand, compute: Compute) -> KeyOperand:
 def _with_operand(
     context: Context,
     node: nodes.Elementwise,
-    inner: KeyOperand,
-    operand: KeyOperand,
+    inner: ScoreOperand,
+    operand: ScoreOperand,
     beside: Buffer,
     *,
     first: bool = False,
     reads_scores: bool = False,
-) -> KeyOperand:
+) -> ScoreOperand:
     """An operation of ``inner``, made in place, and of an ``operand`` that is made ``beside`` it.
 
     ``first``: whether the operand is the first one. ``reads_scores``: whether it is a function of them.
@@ -113,7 +113,7 @@ def _with_operand(
         # what reads the scores comes before they are overwritten; else buffers are shared, and used at once
         return [*others, *mine, combine] if reads_scores else [*mine, *others, combine]
 
-    return KeyOperand(
+    return ScoreOperand(
         loads=reads.loads,
         source=reads.source,
         scratch=(beside, *inner.scratch, *operand.scratch),

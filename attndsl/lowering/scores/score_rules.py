@@ -14,7 +14,7 @@ from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.mask_rules import lower_mask
-from attndsl.lowering.match.attention_pattern import has_scores, other_operand, score_operand
+from attndsl.lowering.match.operation_chains import has_scores, other_operand, running_score
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.operands.operand_rules import text_of
 from attndsl.lowering.scores.expressions import expression
@@ -41,7 +41,7 @@ def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
 def _elementwise(context: Context, node: nodes.Node) -> Modifier:
     """An operation of scores, with whatever stands between them and what its operands have in common."""
     assert isinstance(node, nodes.Elementwise)
-    operand = expression(context, node, score_operand(node))
+    operand = expression(context, node, running_score(node))
     return Modifier(
         title=f"score {_title(context, node)}  ({context.spec_line(node.where)})",
         source=operand.source,

@@ -8,9 +8,9 @@ of the tile before. Blocks whose window ends in the tile are complete with it:
 
 from __future__ import annotations
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEY_TILE, TILES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEY_END, KEY_TILE, REPEAT_LANES, TILES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     END_BLOCK,
@@ -18,18 +18,21 @@ from attndsl.lowering.selection.selection_buffers import (
     NEW_BLOCKS,
     POSITION,
     POSITION0,
+    POSITION_LANES,
     POSITIONS,
     STEP_POSITIONS,
     TOTAL_BLOCKS,
     USED_LANES,
     before,
-    lane_blocks,
+    in_steps_of,
+    lanes_of,
     last_of,
     lead,
     pitch,
-    positions_per_step,
     selection_buffers,
+    selection_count,
     step_of,
+    top_k,
     window_sum,
 )
 from attndsl.lowering.selection.top_blocks import forced_first, merge_into_best, nan_lowest
@@ -38,7 +41,6 @@ from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
     AddScaled,
     Binary,
-    Convert,
     CopyLanes,
     Fill,
     Gather,
@@ -48,42 +50,23 @@ from attndsl.tile.instructions import (
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
 _TERM, _COMPLETED = Symbol("term"), Symbol("completedBlocks")
+_PER_STEP = Symbol("positionsPerStep")
 _BEGUN, _ENDED, _LAST_FIRST = Symbol("begunBlocks"), Symbol("endedBlocks"), Symbol("lastTileBlock")
 SELECTION_TILES = Symbol("selectionTiles")
 _FP32 = 4
 
 
 def number_lanes(context: Context) -> Seq:
-    """For each lane its block within its position, and the bytes to that block's first key.
+    """For each lane of a position its block, and the bytes to that block's first key.
 
     Lanes after the blocks of a tile read its last key instead; what they hold is discarded.
     """
-    b, size, lanes = selection_buffers(context), context.tile_keys, lane_blocks(context)
-    place = POSITION * lanes
-    block, offset = whole(b.lane_number, place, lanes), whole(b.lane_offset, place, lanes)
-    numbers, row_bytes = whole(b.number, 0, lanes), pitch(context) * _FP32
-
-    def step(op: str, scalar: Expr, source: Buffer | None = None) -> WithScalar:
-        from_numbers = source is None
-        return WithScalar(op=op, dst=offset, src=numbers if from_numbers else offset, scalar=scalar)
-
-    one_position = seq(
-        Convert(dst=block, src=numbers, mode="CAST_RINT"),
-        step("Muls", step_of(context) * _FP32),
-        step("Mins", (size - 1) * _FP32, b.lane_offset),
-        step("Adds", POSITION * row_bytes, b.lane_offset),
-    )
+    b, last_key = selection_buffers(context), context.tile_keys - 1
+    numbers, offset = whole(b.lane_number), whole(b.lane_offset)
     return seq(
-        LaneNumbers(dst=whole(b.number), first=Const(0)),
-        Fill(dst=whole(b.lane_number), value=Const(0)),
-        Fill(dst=whole(b.lane_offset), value=Const(0)),
-        For(
-            var=POSITION,
-            end=positions_per_step(context),
-            body=one_position,
-            disjoint=(b.lane_number, b.lane_offset),
-            runs=True,
-        ),
+        LaneNumbers(dst=numbers, first=Const(0)),
+        WithScalar(op="Muls", dst=offset, src=numbers, scalar=step_of(context) * _FP32),
+        WithScalar(op="Mins", dst=offset, src=offset, scalar=last_key * _FP32),
     )
 
 
@@ -145,7 +128,7 @@ def _ended(context: Context, key: Expr) -> Expr:
 
 def _most_blocks(context: Context) -> Expr:
     """Blocks that a tile can complete."""
-    value = ceil_div(context.tile_keys, window_sum(context).step)
+    value = ceil_div(context.tile_keys, in_steps_of(context, window_sum(context).step))
     return context.host(value, "blocks that a tile completes, at most", "tileBlocks")
 
 
@@ -160,45 +143,91 @@ def _at_key(context: Context, first: Expr, key: Expr) -> list[Statement]:
 
 
 def take_blocks(context: Context) -> Seq:
-    """The blocks from ``firstBlock`` to ``endBlock`` to the best of each position."""
+    """The blocks from ``firstBlock`` to ``endBlock`` to the best of each position.
+
+    As many positions at once as lanes hold: each takes whole repeats of lanes, as its blocks need.
+    """
     body = seq(
-        Let(symbol=STEP_POSITIONS, value=minimum(positions_per_step(context), POSITIONS - POSITION0)),
-        Let(symbol=USED_LANES, value=STEP_POSITIONS * lane_blocks(context)),
+        Let(symbol=STEP_POSITIONS, value=minimum(_PER_STEP, POSITIONS - POSITION0)),
+        Let(symbol=USED_LANES, value=STEP_POSITIONS * POSITION_LANES),
         *_scores(context),
         *nan_lowest(context),
         *forced_first(context),
         *merge_into_best(context),
     )
-    over_positions = For(var=POSITION0, end=POSITIONS, step=positions_per_step(context), body=body)
+    over_positions = seq(
+        Let(symbol=POSITION_LANES, value=round_up(NEW_BLOCKS, REPEAT_LANES)),
+        Let(symbol=_PER_STEP, value=lanes_of(context) // POSITION_LANES),
+        For(var=POSITION0, end=POSITIONS, step=_PER_STEP, body=body),
+    )
     return seq(
         Let(symbol=NEW_BLOCKS, value=END_BLOCK - FIRST_BLOCK),
-        If(condition=NEW_BLOCKS > 0, then=seq(over_positions)),
+        If(condition=NEW_BLOCKS > 0, then=over_positions),
     )
 
 
+def blocks_to_score(context: Context, total: Expr) -> Expr:
+    """Blocks that can be among the best of a position whose keys end at ``keyEnd``, of ``total``.
+
+    Those behind all keys have the score 0. Of equal scores the first blocks are the best, so that no more of
+    them than are selected can be. Where blocks are forced, any can be.
+    """
+    if top_k(context).forced is not None:
+        return total
+    begun = ceil_div(maximum(0, KEY_END + _terms(context) - 1 - last_of(context)), step_of(context))
+    return minimum(total, begun + selection_count(context))
+
+
+def _terms(context: Context) -> Expr:
+    value = in_steps_of(context, term_count(window_sum(context)))
+    return context.host(value, "keys of a window", "windowTerms")
+
+
 def _scores(context: Context) -> list[Statement]:
+    """Each term is gathered while the one before it is added: they go to two places by turns."""
+    b, terms, where = selection_buffers(context), _terms(context), window_sum(context).where
+    here, other = b.term, b.records  # records are made of the scores
+    second, third = _TERM + 1, _TERM + 2
+    more = seq(_gather(context, third, here))
+    with_second = seq(
+        _gather(context, second, other),
+        _added(context, second, other),
+        If(condition=third < terms, then=more, where=where),
+    )
+    pair = seq(_added(context, _TERM, here), If(condition=second < terms, then=with_second, where=where))
+    return [
+        Note(text="score of each block: the weighted sum of its window; a term is gathered as one is added"),
+        Fill(dst=whole(b.score), value=Const(0)),
+        _gather(context, Const(0), here),
+        For(var=_TERM, end=terms, step=Const(2), body=pair, runs=True, where=where),
+    ]
+
+
+def _gather(context: Context, term: Expr, place: Buffer) -> For:
+    """A term of the blocks' windows to a place of its own, position by position."""
     b, node = selection_buffers(context), window_sum(context)
+    offset = step_of(context) * FIRST_BLOCK + last_of(context) - FIRST_KEY - term
+    # windows reach back from the lead, and read a few lanes after the tile: both are in front of the next
+    row = b.window.region((POSITION0 + POSITION) * pitch(context), 1, lead(context) + pitch(context))
+    of_position = Gather(
+        dst=whole(place, POSITION * POSITION_LANES, POSITION_LANES),
+        src=row,
+        offsets=whole(b.lane_offset, 0, POSITION_LANES),
+        base=(offset + lead(context)) * _FP32,
+        where=node.where,
+    )
+    return For(var=POSITION, end=STEP_POSITIONS, body=seq(of_position), disjoint=(place,), runs=True)
+
+
+def _added(context: Context, term: Expr, place: Buffer) -> Statement:
+    """A term to the scores, as often as windows count it."""
+    node = window_sum(context)
     counts = tuple(
         context.host(count, "factor of a window's terms", f"windowCount{number}")
         for number, count in enumerate(node.counts)
     )
-    terms = context.host(term_count(node), "keys of a window", "windowTerms")
-    offset = step_of(context) * FIRST_BLOCK + last_of(context) - FIRST_KEY - _TERM
-    # windows reach back from the lead, and read a few lanes after the tile: both are in front of the next
-    rows = b.window.region(POSITION0 * pitch(context), 1, lead(context) + STEP_POSITIONS * pitch(context))
-    term, score = whole(b.term, 0, USED_LANES), whole(b.score, 0, USED_LANES)
-    weight = term_weight(counts, terms, _TERM)
-    gather = Gather(
-        dst=term,
-        src=rows,
-        offsets=whole(b.lane_offset, 0, USED_LANES),
-        base=(offset + lead(context)) * _FP32,
-        where=node.where,
-    )
-    plain = Binary(op="Add", dst=score, first=score, second=term)
-    add = seq(gather, plain if weight is None else AddScaled(dst=score, src=term, scalar=weight))
-    return [
-        Note(text="score of each block: the weighted sum of its window"),
-        Fill(dst=whole(b.score), value=Const(0)),
-        For(var=_TERM, end=terms, body=add, runs=True, where=node.where),
-    ]
+    score, lanes = whole(selection_buffers(context).score, 0, USED_LANES), whole(place, 0, USED_LANES)
+    weight = term_weight(counts, _terms(context), term)
+    if weight is None:
+        return Binary(op="Add", dst=score, first=score, second=lanes)
+    return AddScaled(dst=score, src=lanes, scalar=weight)

@@ -36,6 +36,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
+    blocks_to_score,
     completed_blocks,
     next_window,
     number_lanes,
@@ -54,9 +55,10 @@ from attndsl.lowering.selection.selection_buffers import (
     lanes_of,
     own_positions,
     selection_buffers,
+    selection_count,
     top_k,
 )
-from attndsl.lowering.selection.top_blocks import start_best
+from attndsl.lowering.selection.top_blocks import clear_window
 from attndsl.target import Core
 from attndsl.tile.instructions import SplitRecords, StoreRows, records
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
@@ -79,19 +81,22 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
     capacity = context.host(
         context.signature.extents["J"], "blocks of the longest batch row", "longestBlocks"
     )
-    total = Let(symbol=TOTAL_BLOCKS, value=batch_count(context, node.length, capacity), where=node.where)
-    doc = "Probabilities of an item's only tile, summed over heads."
+    blocks = blocks_to_score(context, batch_count(context, node.length, capacity))
+    total = Let(symbol=TOTAL_BLOCKS, value=blocks, where=node.where)
+    doc = "Probabilities of a step's rows, from their exponentials, added to the sums of their positions."
     add = _stage(context, "AddHeads", doc, seq(*add_heads(context)))
-    blocks = seq(*only_tile_bounds(context), *only_tile_blocks(context), _take_blocks(context))
+    only_blocks = seq(*only_tile_bounds(context), *only_tile_blocks(context), _take_blocks(context))
     doc = "The blocks of an item's only tile, from the sums that its softmax left."
-    at_once = _stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=blocks)))
+    at_once = _stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=only_blocks)))
     one = takes_one_tile_at_once(context)
     return FurtherUse(
         scalars=(own_positions(), total),
-        begin=_stage(context, "StartSelection", "Clears the list of the best blocks.", start_best(context)),
+        begin=_stage(
+            context, "StartSelection", "No probabilities are added yet.", seq(clear_window(context))
+        ),
         of_rows=[If(condition=TILES == 1, then=seq(add))] if one else [],
         of_tile=at_once if one else None,
-        again=_select_tile(context, modifiers),
+        again=_select_tile(context, modifiers, add),
         finish=(_select_rest(context), _write_selection(context)),
     )
 
@@ -99,11 +104,16 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     where = top_k(context).where
     return Stage(
-        name=context.label(name), part=context.suffix, core=Core.AIV, doc=doc, body=body, where=where
+        name=context.label(name),
+        attention_name=context.attention_name,
+        core=Core.AIV,
+        doc=doc,
+        body=body,
+        where=where,
     )
 
 
-def _select_tile(context: Context, modifiers: Modifiers) -> Statement:
+def _select_tile(context: Context, modifiers: Modifiers, add: Stage) -> Statement:
     """Probabilities of a tile that comes again, summed over heads, and the blocks that it completes."""
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -114,7 +124,7 @@ def _select_tile(context: Context, modifiers: Modifiers) -> Statement:
         body = seq(
             *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, state_row(context)),
-            *add_heads(context),
+            add,
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
@@ -150,10 +160,10 @@ def _select_rest(context: Context) -> Stage:
 
 def _write_selection(context: Context) -> Stage:
     """The numbers of the best blocks, position by position."""
-    node, output = top_k(context), context.computation.selection
+    output = context.computation.selection
     assert output is not None
     b, lanes = selection_buffers(context), lanes_of(context)
-    count = context.host(node.count, "blocks that are selected", "selectionCount")
+    count = selection_count(context)
     per_step = lanes // KEPT
     selected = context.in_ub("selected", "int32", lanes, "numbers of the best blocks", 1)
     query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0

@@ -78,7 +78,7 @@ def _over_tiles(context: Context, modifiers: Modifiers, of_tile: Seq) -> For:
         body=seq(
             Let(symbol=FIRST_KEY, value=_TILE * context.tile_keys),
             Let(symbol=KEYS, value=minimum(context.tile_keys, keys - FIRST_KEY)),
-            Convert(dst=number, src=whole(lanes.number, 0, context.tile_keys), mode="CAST_RINT"),
+            Convert(dst=number, src=whole(lanes.lane_number, 0, context.tile_keys), mode="CAST_RINT"),
             WithScalar(op="Adds", dst=number, src=number, scalar=FIRST_KEY + 1),
             Alloc(buffers=loaded_buffers(context, modifiers), body=of_tile),
         ),

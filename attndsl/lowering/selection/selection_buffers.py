@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from attndsl.expr import Expr, Named, Symbol, ceil_div, maximum, round_up
+from attndsl.expr import Expr, Named, Symbol, maximum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEADS, ROWS
 from attndsl.lowering.rows.positioned_rows import positions_per_core
 from attndsl.lowering.signature.window_bounds import WindowLimits, window_limits
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions.sort import GROUP
+from attndsl.tile.instructions.sort import GROUP, RECORD, RECORD_LANES, SORT_GROUP
 from attndsl.tile.instructions.units import block_elements
+from attndsl.tile.program import tiling_field_ref
 from attndsl.tile.statements import Let
 
-KEPT = GROUP
+KEPT = SORT_GROUP
 """Blocks kept of each position, at least as many as are selected: one group of records."""
 POSITIONS = Symbol("corePositions")
 TOTAL_BLOCKS = Symbol("totalBlocks")
@@ -26,9 +27,10 @@ NEW_BLOCKS = Symbol("newBlocks")
 POSITION = Symbol("position")
 POSITION0 = Symbol("position0")
 STEP_POSITIONS = Symbol("stepPositions")
+POSITION_LANES = Symbol("positionLanes")
 USED_LANES = Symbol("usedLanes")
 MERGED_LISTS = 4  # of one MergeSorted
-_RECORD, _FP32 = 2, 4
+_FP32 = 4
 _LONG_TILE = 256
 
 
@@ -45,6 +47,20 @@ class SelectionBuffers:
     term: Buffer
     records: Buffer
     bits: Buffer
+
+
+def _add_sort_units(context: Context) -> None:
+    """What Sort32 sorts together, as constants of the kernel."""
+    constant = context.inventory.constant
+    constant(SORT_GROUP.name, GROUP, "lanes that Sort32 sorts together")
+    constant(RECORD_LANES.name, RECORD, "lanes of a record of Sort32: score, index")
+
+
+def merged_positions(context: Context) -> Named:
+    """Positions whose lists are merged at once: as many as the place of terms holds lists of four groups."""
+    lanes = lanes_of(context) // (MERGED_LISTS * KEPT * RECORD_LANES)
+    meaning = "positions whose lists are merged at once"
+    return context.inventory.constant("mergedPositions", lanes, meaning)
 
 
 def lanes_of(context: Context) -> Named:
@@ -106,17 +122,20 @@ def _aligned(context: Context) -> int:
 
 def selection_buffers(context: Context) -> SelectionBuffers:
     """The buffers that the stages of the selection share."""
+    _add_sort_units(context)
     most, lanes, ub = positions_per_core(context.rows_per_vector), lanes_of(context), context.in_ub
     window = "probabilities of a tile summed over heads, after the last keys of the previous tile"
     return SelectionBuffers(
         window=ub("window", "float32", lead(context) + most * pitch(context), window),
-        best=ub("best", "float32", most * KEPT * _RECORD, "best blocks of each position, sorted records"),
-        lane_number=ub("laneNumber", "float32", lanes, "block of each lane within its position"),
+        best=ub(
+            "best", "float32", most * (KEPT * RECORD_LANES), "best blocks of each position, sorted records"
+        ),
+        lane_number=ub("laneNumber", "int32", lanes, "block of each lane of a position"),
         lane_offset=ub("laneOffset", "int32", lanes, "bytes to the first key of each lane's block"),
         number=ub("blockNumber", "int32", lanes, "number of each lane's block"),
         score=ub("blockScore", "float32", lanes, "score of each lane's block"),
         term=ub("blockTerm", "float32", lanes, "one term of the scores; then best blocks and new ones"),
-        records=ub("blockRecords", "float32", lanes * _RECORD, "blocks of a tile, sorted in groups"),
+        records=ub("blockRecords", "float32", lanes * RECORD_LANES, "blocks of a tile, sorted in groups"),
         bits=ub("blockBits", "uint8", maximum(lanes // 8, 32), "one bit a lane"),
     )
 
@@ -128,20 +147,24 @@ def step_of(context: Context) -> Expr:
 
 def last_of(context: Context) -> Expr:
     """The last key of the first block's window, in the kernel."""
-    return context.host(window_sum(context).last, "last key of the first window", "windowLast")
+    value = in_steps_of(context, window_sum(context).last)
+    return context.host(value, "last key of the first window", "windowLast")
 
 
-def lane_blocks(context: Context) -> Expr:
-    """Lanes of a position: the blocks that a tile can complete, in whole groups."""
-    value = round_up(ceil_div(context.tile_keys, window_sum(context).step), GROUP)
-    return context.host(value, "lanes for the blocks of a position that a tile completes", "laneBlocks")
+def in_steps_of(context: Context, value: Expr) -> Expr:
+    """A number of the host, which names the step of windows where it computes with it."""
+    step = step_of(context)
+    if not isinstance(step, Symbol):
+        return value
+    if context.settled(value).same(context.settled(window_sum(context).step)):
+        return tiling_field_ref(step.name)
+    children = tuple(in_steps_of(context, each) for each in value.children())
+    return value.with_children(children) if children else value
 
 
-def positions_per_step(context: Context) -> Expr:
-    """Positions whose blocks are sorted at once, in the kernel."""
-    lanes, step = lanes_of(context), window_sum(context).step
-    value = lanes // round_up(ceil_div(context.tile_keys, step), GROUP)
-    return context.host(value, "positions whose blocks are sorted at once", "positionsPerStep")
+def selection_count(context: Context) -> Expr:
+    """Blocks that are selected, in the kernel."""
+    return context.host(top_k(context).count, "blocks that are selected", "selectionCount")
 
 
 def own_positions() -> Let:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, ROW_BEGIN
+from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, REPEAT_LANES, ROW_BEGIN
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     FIRST_BLOCK,
@@ -20,24 +20,26 @@ from attndsl.lowering.selection.selection_buffers import (
     NEW_BLOCKS,
     POSITION,
     POSITION0,
+    POSITION_LANES,
     POSITIONS,
     STEP_POSITIONS,
     USED_LANES,
     SelectionBuffers,
-    lane_blocks,
     lanes_of,
     lead,
+    merged_positions,
     pitch,
     selection_buffers,
     top_k,
 )
-from attndsl.tile.buffers import Region
+from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import (
     CompareLanes,
     CompareWithScalar,
     Convert,
     CopyLanes,
     Fill,
+    FillLanes,
     LoadRows,
     MergeSorted,
     SelectOrScalar,
@@ -45,28 +47,21 @@ from attndsl.tile.instructions import (
     WithScalar,
     records,
 )
-from attndsl.tile.instructions.sort import GROUP
+from attndsl.tile.instructions.sort import SORT_GROUP
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
 
-_RECORD = 2
-"""Lanes of a record."""
 _PART, _GROUPS = Symbol("part"), Symbol("groups")
+_MERGED, _MERGED_END = Symbol("firstMerged"), Symbol("endMerged")
+_LANES = POSITION * POSITION_LANES
+_ZERO = Const(0)
 
 
-def start_best(context: Context) -> Seq:
-    """No probabilities yet, and nothing among the best: records that every block is better than."""
+def clear_window(context: Context) -> If:
+    """No probabilities yet."""
     b = selection_buffers(context)
-    scores, numbers = whole(b.score, 0, KEPT), whole(b.number, 0, KEPT)
-    copy = CopyLanes(dst=_best(b, POSITION), src=records(b.records, 0, KEPT))
-    zeros = Fill(dst=whole(b.window, 0, lead(context) + POSITIONS * pitch(context)), value=Const(0))
-    return seq(
-        If(condition=POSITIONS > 0, then=seq(zeros)),
-        Fill(dst=scores, value=Const(-math.inf)),
-        Fill(dst=numbers, value=Const(-1)),
-        SortGroups(dst=records(b.records, 0, KEPT), scores=scores, indices=numbers),
-        For(var=POSITION, end=POSITIONS, body=seq(copy), disjoint=(b.best,)),
-    )
+    lanes = whole(b.window, 0, lead(context) + POSITIONS * pitch(context))
+    return If(condition=POSITIONS > 0, then=seq(Fill(dst=lanes, value=Const(0))))
 
 
 def nan_lowest(context: Context) -> list[Statement]:
@@ -91,7 +86,7 @@ def forced_first(context: Context) -> list[Statement]:
     half = context.in_ub(f"{name}Half", "float16", lanes, f"{mask.name} in fp16, to compare")
     query = FIRST_QUERY + ROW_BEGIN // HEADS + POSITION0
     source = context.gm(mask.name, query * along + FIRST_BLOCK, STEP_POSITIONS, NEW_BLOCKS, along)
-    place = loaded.region(0, STEP_POSITIONS, NEW_BLOCKS, lane_blocks(context))
+    place = loaded.region(0, STEP_POSITIONS, NEW_BLOCKS, POSITION_LANES)
     score = whole(b.score)
     body = seq(
         LoadRows(dst=place, src=source, where=mask.where),
@@ -103,74 +98,83 @@ def forced_first(context: Context) -> list[Statement]:
 
 
 def merge_into_best(context: Context) -> list[Statement]:
-    """Groups of records, merged after the best of their position."""
+    """Groups of records, merged after the best of their position.
+
+    The first group of an item begins the best of its position: there is nothing to merge it with.
+    """
     b = selection_buffers(context)
-    numbers, scores = whole(b.number, 0, USED_LANES), whole(b.score, 0, USED_LANES)
-    term, bits, lowest = whole(b.term, 0, USED_LANES), b.bits.region(), Const(-math.inf)
-    sort = SortGroups(dst=records(b.records, 0, USED_LANES), scores=scores, indices=numbers)
-    merged = MERGED_LISTS * KEPT
-    at_once = 2 if int(lanes_of(context).value) >= 2 * merged * _RECORD else 1
-    context.inventory.require(
-        lanes_of(context) >= at_once * merged * _RECORD,
-        "the lists of positions that are merged at once have places",
+    sorted_lanes = _GROUPS * SORT_GROUP
+    last_repeat = whole(b.score, _LANES + NEW_BLOCKS // REPEAT_LANES * REPEAT_LANES, REPEAT_LANES)
+    spare = FillLanes(dst=last_repeat, first_lane=NEW_BLOCKS % REPEAT_LANES, value=Const(-math.inf))
+    sort = SortGroups(
+        dst=records(b.records, _LANES, sorted_lanes),
+        scores=whole(b.score, _LANES, sorted_lanes),
+        indices=whole(b.number, 0, sorted_lanes),
     )
-    merge = For(
-        var=_PART, end=_GROUPS, step=Const(MERGED_LISTS - 1), body=_merge(context, at_once, merged), runs=True
-    )
-    spare = seq(
-        CompareWithScalar(dst=bits, src=whole(b.lane_number), scalar=NEW_BLOCKS, mode="LT"),
-        SelectOrScalar(dst=whole(b.score), bits=bits, src=whole(b.score), scalar=lowest),
-    )
+    begin = CopyLanes(dst=_best(b, POSITION0 + POSITION), src=records(b.records, _LANES, KEPT))
     return [
         Note(text="lanes without a block come last; records sorted in groups"),
-        If(condition=lane_blocks(context) > NEW_BLOCKS, then=spare),
-        WithScalar(op="Adds", dst=term, src=whole(b.lane_number, 0, USED_LANES), scalar=FIRST_BLOCK),
-        Convert(dst=numbers, src=term, mode="CAST_RINT"),
-        sort,
-        Let(symbol=_GROUPS, value=ceil_div(NEW_BLOCKS, GROUP)),
-        For(var=POSITION, end=STEP_POSITIONS, step=Const(at_once), body=seq(merge), runs=True),
+        If(condition=NEW_BLOCKS % REPEAT_LANES != 0, then=seq(_each_position(b.score, spare))),
+        WithScalar(
+            op="Adds",
+            dst=whole(b.number, 0, POSITION_LANES),
+            src=whole(b.lane_number, 0, POSITION_LANES),
+            scalar=FIRST_BLOCK,
+        ),
+        Let(symbol=_GROUPS, value=ceil_div(NEW_BLOCKS, SORT_GROUP)),
+        _each_position(b.records, sort),
+        Note(text="an item's first group is its best so far; others are merged, three at a time"),
+        If(condition=FIRST_BLOCK == 0, then=seq(_each_position(b.best, begin))),
+        For(
+            var=_MERGED,
+            end=STEP_POSITIONS,
+            step=merged_positions(context),
+            body=seq(
+                Let(symbol=_MERGED_END, value=minimum(_MERGED + merged_positions(context), STEP_POSITIONS)),
+                _merge(context),
+            ),
+            runs=True,
+        ),
     ]
 
 
-def _merge(context: Context, at_once: int, merged: int) -> Seq:
-    """The best of a position and up to three further groups: the first of all of them are the best now.
-
-    So many positions ``at_once``, which do not wait for each other, ``merged`` records of each.
-    """
-    found = [_of_position(context, POSITION + number, number * merged) for number in range(at_once)]
-
-    def if_there(number: int, statement: Statement) -> Statement:
-        return (
-            statement
-            if number == 0
-            else If(condition=POSITION + number < STEP_POSITIONS, then=seq(statement))
-        )
-
-    return seq(*(if_there(number, each[step]) for step in range(2) for number, each in enumerate(found)))
+def _each_position(touched: Buffer, *body: Statement, begin: Expr = _ZERO, end: Expr = STEP_POSITIONS) -> For:
+    """``body`` for each position of a step, which do not wait for each other."""
+    return For(var=POSITION, begin=begin, end=end, body=seq(*body), disjoint=(touched,), runs=True)
 
 
-def _of_position(context: Context, position: Expr, place: int) -> tuple[Statement, Statement]:
-    """The merge of a position's lists to ``place``, and the copy of the best of them."""
+def _merge(context: Context) -> For:
+    """The best of positions and up to three further groups: the first of all of them are the best now."""
     b = selection_buffers(context)
-    first = position * lane_blocks(context)
+    place = (POSITION - _MERGED) * (MERGED_LISTS * KEPT)
 
-    def group(number: int) -> tuple[Expr, Expr]:
+    def group(number: int) -> Region:
         if number == 0:
-            return first + _PART * GROUP, Const(GROUP)
+            return records(b.records, _LANES + _PART * SORT_GROUP, SORT_GROUP)
         # An empty list lies where the last group does.
-        lies = first + minimum(_PART + number, _GROUPS - 1) * GROUP
-        return lies, minimum(GROUP, maximum(0, (_GROUPS - _PART - number) * GROUP))
+        lies = _LANES + minimum(_PART + number, _GROUPS - 1) * SORT_GROUP
+        left = maximum(0, (_GROUPS - _PART - number) * SORT_GROUP)
+        return records(b.records, lies, minimum(SORT_GROUP, left))
 
-    lists = [records(b.records, *group(number)) for number in range(MERGED_LISTS - 1)]
-    best = _best(b, POSITION0 + position)
+    best = _best(b, POSITION0 + POSITION)
     merge = MergeSorted(
         dst=records(b.term, place, MERGED_LISTS * KEPT),
         first=best,
-        second=lists[0],
-        third=lists[1],
-        fourth=lists[2],
+        second=group(0),
+        third=group(1),
+        fourth=group(2),
     )
-    return merge, CopyLanes(dst=best, src=records(b.term, place, KEPT))
+    copy = CopyLanes(dst=best, src=records(b.term, place, KEPT))
+    return For(
+        var=_PART,
+        begin=select(FIRST_BLOCK == 0, 1, 0),
+        end=_GROUPS,
+        step=Const(MERGED_LISTS - 1),
+        body=seq(
+            _each_position(b.term, merge, begin=_MERGED, end=_MERGED_END),
+            _each_position(b.best, copy, begin=_MERGED, end=_MERGED_END),
+        ),
+    )
 
 
 def _best(b: SelectionBuffers, position: Expr) -> Region:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, minimum
+from attndsl.expr import Expr, minimum
 from attndsl.expr.intervals import ANYTHING, Range, bounds
 from attndsl.graph import nodes
 from attndsl.spec.contract.contract import Contract
@@ -67,10 +67,11 @@ def window_limits(node: nodes.WindowSum, ranges: Mapping[str, Range]) -> WindowL
 
 def term_count(node: nodes.WindowSum) -> Expr:
     """Neighbouring keys that a window adds."""
-    total: Expr = Const(1)
-    for count in node.counts:
-        total = total + count - 1
-    return total
+    first, *others = node.counts
+    total = first
+    for count in others:
+        total = total + count
+    return total - len(others) if others else total
 
 
 def term_weight(counts: tuple[Expr, ...], terms: Expr, term: Expr) -> Expr | None:

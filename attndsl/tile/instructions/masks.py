@@ -11,12 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr import Const, Expr, Symbol, as_expr
+from attndsl.expr import Expr, as_expr
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, is_one, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
-from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, repeat_elements
+from attndsl.tile.instructions.units import REPEAT, repeat_elements
 from attndsl.tile.instructions.vector import (
     FromTable,
     OneSource,
@@ -25,7 +25,6 @@ from attndsl.tile.instructions.vector import (
     number,
     operands,
     reinterpreted,
-    repeat_stride,
 )
 
 _FLOAT = ("float16", "float32")
@@ -34,10 +33,6 @@ COMPARISONS = {"EQ": np.equal, "NE": np.not_equal, "GT": np.greater, "LT": np.le
 COMPARISONS |= {"GE": np.greater_equal, "LE": np.less_equal}
 # Lanes of a repeat of fp32.
 _LANES = repeat_elements("float32")
-_FILL_MASK = (
-    f"    const int64_t stop = fillEnd - fillBase < {_LANES} ? fillEnd - fillBase : {_LANES};",
-    f"    uint64_t mask[2] = {{(~uint64_t(0) << skipped) & (~uint64_t(0) >> ({_LANES} - stop)), 0}};",
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -276,47 +271,11 @@ class FillInterval(VectorInstruction):
 
     def text(self, names: Names) -> str:
         value = number(names, self.dst, self.value)
-        bounds = [
-            f"const int64_t fillBegin = {names.expr(self.begin)};",
-            f"const int64_t fillEnd = {names.expr(self.end)};",
-        ]
-        place = names.local(self.dst.buffer, self.dst.offset + Symbol("fillBase"))
+        place = names.local(self.dst.buffer, self.dst.offset)
+        interval = f"{place}, {names.expr(self.begin)}, {names.expr(self.end)}, {value}"
         if is_one(self.dst.rows):
-            return "\n".join([*bounds, *self._one_row(names, place, value)])
-        rows, stride = names.expr(self.dst.rows), repeat_stride(names, self.dst)
-        lines = [
-            *bounds,
-            f"for (int64_t fillBase = fillBegin / {_LANES} * {_LANES}; "
-            f"fillBegin < fillEnd && fillBase < fillEnd; fillBase += {_LANES}) {{",
-            "    const int64_t skipped = fillBegin > fillBase ? fillBegin - fillBase : 0;",
-            *_FILL_MASK,
-            f"    Duplicate({place}, {value}, mask, {rows}, 1, {stride});",
-            "}",
-        ]
-        return "\n".join(lines)
-
-    def _one_row(self, names: Names, place: str, value: str) -> list[str]:
-        """Up to the next whole repeat by a mask, from there by a count."""
-        if self.begin.same(Const(0)):
-            return [
-                "if (fillBegin < fillEnd) {",
-                f"    Duplicate({names.local(self.dst.buffer, self.dst.offset)}, {value}, fillEnd);",
-                "}",
-            ]
-        rest = names.local(self.dst.buffer, self.dst.offset + Symbol("fillLane"))
-        return [
-            "int64_t fillLane = fillBegin;",
-            f"if (fillLane % {_LANES} != 0 && fillLane < fillEnd) {{",
-            f"    const int64_t fillBase = fillLane / {_LANES} * {_LANES};",
-            "    const int64_t skipped = fillLane - fillBase;",
-            *_FILL_MASK,
-            f"    Duplicate({place}, {value}, mask, 1, 1, {REPEAT_BLOCKS});",
-            "    fillLane = fillBase + stop;",
-            "}",
-            "if (fillLane < fillEnd) {",
-            f"    Duplicate({rest}, {value}, fillEnd - fillLane);",
-            "}",
-        ]
+            return f"FillInterval({interval});"
+        return f"FillIntervalOfRows({interval}, {names.expr(self.dst.rows)}, {names.expr(self.dst.pitch)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from attndsl.expr import Binary, Const, Expr, ceil_div
+from attndsl.expr import Binary, Const, Expr, Named, ceil_div
 from attndsl.target import Architecture, MemorySpace
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions.base import Array, Machine, Names, view
@@ -21,28 +21,34 @@ from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, 
 from attndsl.tile.instructions.units import block_elements
 from attndsl.tile.instructions.vector import VectorInstruction, count_form_rules, operands, reinterpreted
 
-GROUP = 32
-_RECORD = 2
+GROUP, RECORD = 32, 2
+SORT_GROUP = Named(GROUP, "sortGroup")
+"""Lanes that Sort32 sorts together, and the records that it makes of them."""
+RECORD_LANES = Named(RECORD, "recordLanes")
+"""Lanes of a record."""
 _INDEX = ("uint32", "int32")
 
 
 def records(buffer: Buffer, offset: Expr | int, count: Expr | int) -> Region:
-    """``count`` records from record ``offset`` on."""
-    return buffer.region(offset * _RECORD, 1, count * _RECORD)
+    """``count`` records from record ``offset`` on. Plain numbers give plain numbers of lanes."""
+    first, lanes = (
+        each * RECORD if isinstance(each, int) else each * RECORD_LANES for each in (offset, count)
+    )
+    return buffer.region(first, 1, lanes)
 
 
 def _count(region: Region) -> Expr:
     """How many records a region holds."""
     cols = region.cols
-    if isinstance(cols, Binary) and cols.op == "*" and cols.right.same(Const(_RECORD)):
+    if isinstance(cols, Binary) and cols.op == "*" and cols.right.same(RECORD_LANES):
         return cols.left
-    return cols // _RECORD
+    return cols // RECORD
 
 
 def _groups(region: Region) -> Expr:
     """How many groups of 32 lanes a region has, the last maybe not whole."""
     cols = region.cols
-    if isinstance(cols, Binary) and cols.op == "*" and cols.right.same(Const(GROUP)):
+    if isinstance(cols, Binary) and cols.op == "*" and cols.right.same(SORT_GROUP):
         return cols.left
     return ceil_div(cols, GROUP)
 
@@ -68,7 +74,7 @@ class SortGroups(VectorInstruction):
     indices: Region
 
     def alignment(self, region: Region) -> int:
-        return GROUP * _RECORD if region is self.dst else GROUP  # 256 and 128 bytes: API reference, Sort32
+        return GROUP * RECORD if region is self.dst else GROUP  # 256 and 128 bytes: API reference, Sort32
 
     def sources(self) -> tuple[Region, ...]:
         return (self.scores, self.indices)
@@ -82,7 +88,7 @@ class SortGroups(VectorInstruction):
         for start in range(0, scores.size, GROUP):
             part = slice(start, start + GROUP)
             order = _falling(scores[part])
-            group = out[start * _RECORD : (start + GROUP) * _RECORD]
+            group = out[start * RECORD : (start + GROUP) * RECORD]
             group[::2], group[1::2] = scores[part][order], indices[part][order].view(np.float32)
 
     def text(self, names: Names) -> str:
@@ -121,16 +127,16 @@ class MergeSorted(VectorInstruction):
     fourth: Region | None = None
 
     def alignment(self, region: Region) -> int:
-        return super().alignment(region) if region is self.dst else _RECORD
+        return super().alignment(region) if region is self.dst else RECORD
 
     def sources(self) -> tuple[Region, ...]:
         return tuple(x for x in (self.first, self.second, self.third, self.fourth) if x is not None)
 
     def units(self, machine: Machine) -> float:
-        return float(sum(machine.value(region.cols) for region in self.sources())) / _RECORD
+        return float(sum(machine.value(region.cols) for region in self.sources())) / RECORD
 
     def run(self, machine: Machine) -> None:
-        lists = [view(machine, region)[0].reshape(-1, _RECORD).copy() for region in self.sources()]
+        lists = [view(machine, region)[0].reshape(-1, RECORD).copy() for region in self.sources()]
         merged = _merged([rows for rows in lists if len(rows)])
         view(machine, self.dst)[0, : merged.size] = merged.reshape(-1)
 
@@ -152,7 +158,7 @@ class MergeSorted(VectorInstruction):
         yield from count_form_rules(self.dst, *self.sources())
         for region in (self.dst, *self.sources()):
             yield from dtype_rule(region.buffer.dtype, ("float32",), "records")
-            yield from multiple_rule(region.cols, _RECORD, "lanes of a list")
+            yield from multiple_rule(region.cols, RECORD, "lanes of a list")
         for region in self.sources():
             yield from at_most_rule(_count(region), architecture.max_merge_records, "records of a list")
             if region.buffer is self.dst.buffer and region.offset.same(self.dst.offset):
@@ -179,7 +185,7 @@ def _existing(names: Names, counts: Sequence[Expr]) -> tuple[str, str]:
 def _merged(lists: list[Array]) -> Array:
     """The records of sorted lists in one sorted list; lists that are not sorted merge head by head."""
     if not lists:
-        return np.zeros((0, _RECORD), np.float32)
+        return np.zeros((0, RECORD), np.float32)
     together: Array = np.concatenate(lists)
     scores: list[npt.NDArray[Any]] = [rows[:, 0] for rows in lists]
     if all((column[:-1] >= column[1:]).all() and not np.isnan(column).any() for column in scores):
@@ -215,7 +221,7 @@ class SplitRecords(VectorInstruction):
         return float(machine.value(self.dst.cols)) / GROUP
 
     def run(self, machine: Machine) -> None:
-        source = view(machine, self.src)[0].reshape(-1, _RECORD).copy()
+        source = view(machine, self.src)[0].reshape(-1, RECORD).copy()
         view(machine, self.dst)[0] = source[:, 0]
         view(machine, self.indices)[0].view(np.uint32)[...] = source[:, 1].astype(np.float32).view(np.uint32)
 

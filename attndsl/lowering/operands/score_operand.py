@@ -1,4 +1,4 @@
-"""What an operand of scores that differs from key to key is: buffers and statements."""
+"""A lowered operand of scores: buffers, and statements that leave its value in one of the scores' shape."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Compute = Callable[[Context, Buffer], list[Statement]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyOperand:
-    """An operand that differs from key to key.
+class ScoreOperand:
+    """An operand of an elementwise operation on scores, with a value for each row and key of a step.
 
     Attributes:
         loads: buffers that are loaded with each step of rows, by ``load``; ``source``: what they hold.

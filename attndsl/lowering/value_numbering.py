@@ -1,6 +1,4 @@
-"""One name for one number: copy propagation and elimination of common subexpressions, for scalars.
-
-A scalar that is another one, or is computed as another one, is that one.
+"""Value numbering of scalars, with copy propagation: scalars of one value become one scalar.
 
 Lowering rules name what they compute without knowing of each other: the first row of the new keys is that of
 the queries, and a token of packed queries is its batch row's position 0. Kernels would copy such numbers
@@ -24,7 +22,7 @@ _Names = Mapping[str, Expr]
 """What stands for a scalar, by the scalar's name."""
 
 
-def one_name(tree: Seq) -> Seq:
+def value_numbering(tree: Seq) -> Seq:
     """The tree without definitions of what an earlier definition of the same body gives, or of 0.
 
     Definitions stay where a body inside gives one of the two names another meaning. What is read from the
@@ -33,7 +31,7 @@ def one_name(tree: Seq) -> Seq:
     does a scalar that is 0 for one of several calls of a function.
     """
     stages = [item for item in tree.walk() if isinstance(item, Stage)]
-    if any(stage.part for stage in stages):
+    if any(stage.attention_name for stage in stages):
         return tree
     calls = Counter(stage.name for stage in stages)
     return _body(tree, {}, frozenset(name for name, count in calls.items() if count > 1))

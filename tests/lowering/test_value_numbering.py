@@ -1,4 +1,4 @@
-"""A number has one name: definitions of what another one of the same body gives are left out."""
+"""Value numbering: a definition of a value that an earlier one of the same body has is left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from attndsl.expr import Const, Expr, Load, Named, Scope, Symbol, maximum
 from attndsl.lowering.emit.loop_scalars import HEADS, TASK_ROWS
-from attndsl.lowering.one_name import one_name
+from attndsl.lowering.value_numbering import value_numbering
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor, ScalarArray
 from attndsl.tile.scalars import expressions
@@ -29,7 +29,7 @@ def use(value: Expr) -> If:
 def named(*body: Statement) -> list[str]:
     """The definitions and conditions that are left."""
     found = []
-    for item in one_name(as_seq(seq(*body))).walk():
+    for item in value_numbering(as_seq(seq(*body))).walk():
         if isinstance(item, Let):
             found.append(f"{item.symbol} = {item.value}")
         elif isinstance(item, If | For | Collect):
@@ -118,12 +118,14 @@ def test_rows_are_told_from_heads() -> None:
 
 def test_a_tree_without_them_is_the_same_tree() -> None:
     tree = as_seq(seq(let(A, N + 1), For(var=B, end=A, body=seq(use(B)))))
-    assert one_name(tree) is tree
+    assert value_numbering(tree) is tree
 
 
 def test_stages_of_several_attentions_keep_the_names_that_they_share() -> None:
-    def stage(part: str) -> Stage:
-        return Stage(name=f"Stage{part}", part=part, core=Core.AIV, doc="", body=seq(use(B)))
+    def stage(attention: str) -> Stage:
+        return Stage(
+            name=f"Stage{attention}", attention_name=attention, core=Core.AIV, doc="", body=seq(use(B))
+        )
 
     assert named(let(B, A), stage("Keys")) == [f"b = {A}", str(B > 7)]
     assert named(let(B, A), stage("")) == [str(A > 7)]

@@ -1,0 +1,50 @@
+"""What the names of a kernel's events mean: a sentence for each kind that the kernel has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attndsl.codegen.names.members import constant
+from attndsl.tile.program import Program
+from attndsl.tile.statements import SetEvent
+
+_CONTENT = "Ready: the content may be read"
+_REUSE = "Free: the slot may be written again"
+_TOLD_APART = "FreeXY: pipe X no longer uses the slot, Y may begin."
+_TAKEN = (
+    "TakenYX: Y has received that, so X may set it again. Y sets Taken after all its work of the turn "
+    "before: X may write a slot of two before it waits for that slot's Taken, since its wait of the turn "
+    "before, for the other slot's, says that Y has left this one."
+)
+_HANDSHAKE = (
+    "Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then waits "
+    "for it; named after the first such flag."
+)
+_SHARED = "Buffers with one lifetime share an event, named after the first."
+
+
+def event_legend(program: Program, spelled: Mapping[str, str]) -> str:
+    """The comment on the events of a program, without line breaks; ``spelled``: their constants by name."""
+    return " ".join(_sentences(program, spelled))
+
+
+def _sentences(program: Program, spelled: Mapping[str, str]) -> Iterator[str]:
+    events = tuple(item for item in program.statements() if isinstance(item, SetEvent))
+    slots = [each for each in events if each.buffers]
+    taken = any(each.name == _name(each, "Taken") for each in slots)
+    yield f"Event ids by pipe pair. {_CONTENT}; {_REUSE}."
+    if taken or any(
+        each.reuse and spelled[each.name] != constant(f"{each.buffers[0].name}Free") for each in slots
+    ):
+        yield _TOLD_APART
+    if taken:
+        yield _TAKEN
+    if len(slots) < len(events):
+        yield _HANDSHAKE
+    if any(len(each.buffers) > 1 for each in slots):
+        yield _SHARED
+
+
+def _name(event: SetEvent, what: str) -> str:
+    """What an event of its buffers and pipes is called that says ``what``."""
+    return f"{event.buffers[0].name}{what}{event.source.value}{event.target.value}"

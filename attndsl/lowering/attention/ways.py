@@ -1,0 +1,10 @@
+"""The values of schedule options that not every computation can have: the one list of them."""
+
+from __future__ import annotations
+
+from attndsl.lowering.attention.continuous import PREFETCHED_SCORES
+from attndsl.lowering.attention.kept_keys import VALUES_FROM_KEYS
+from attndsl.lowering.attention.probabilities import PROBABILITIES_AS_FRACTALS
+from attndsl.lowering.attention.warm_slots import WARMED_SLOTS
+
+WAYS = (VALUES_FROM_KEYS, PREFETCHED_SCORES, WARMED_SLOTS, PROBABILITIES_AS_FRACTALS)
