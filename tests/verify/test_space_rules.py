@@ -14,7 +14,7 @@ import pytest
 from attndsl import ops
 from attndsl.base.package_files import specs_dir
 from attndsl.expr import Symbol
-from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of, split_of
 from attndsl.spec import errors
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.loader import load
