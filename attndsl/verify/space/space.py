@@ -173,14 +173,6 @@ class CaseSpace(SizeFacts):
         found.append(Clause("every size is shown", self.repairs(sizes) + self._givens, self._all_shown))
         return (*found, *WorkClauses(self, sizes, self.repairs).clauses())
 
-    @cached_property
-    def work_sizes(self) -> tuple[str, ...]:
-        """The variables that are sizes, numbers of heads or rows, and that clauses on the work of a case are
-        repaired by."""
-        names = (name for each in self.clauses if each.gap is not None for name in each.variables)
-        of_work = dict.fromkeys([*names, *([GROUP] if GROUP in self.variables else [])])
-        return tuple(each for each in of_work if all(type(value) is int for value in self.variables[each]))
-
     def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
         """Parameters, presence, dtypes, layouts, sizes and integers under the names that constraints use.
 
