@@ -238,9 +238,9 @@ class Stage(Statement):
     its kind comes before it. ``attention_name``: what ``name`` ends with after ``For``, if there
     are several attentions; stages that differ in nothing but the attention's own tensors and sizes become one
     function. ``awaits``: rings that another stage of its core reads later in the step; it waits for them and
-    does nothing else. ``warms``: a ring whose slots a stage of the vector cores stores to, one after the other, before the
-    pipeline: what it stores means nothing, but L2 holds the slots then. A stage of the cube with the same
-    ring waits for the next slot and does nothing else.
+    does nothing else. ``warms``: a ring whose slots a stage of the vector cores stores to, one after the
+    other, before the pipeline: what it stores means nothing, but L2 holds the slots then. A stage of the cube
+    with the same ring waits for the next slot and does nothing else.
     """
 
     name: str
