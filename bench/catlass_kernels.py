@@ -7,15 +7,14 @@ templates need g++ 14 or clang++: set CXX.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from public_programs import HERE, run_with_files
 
 from attndsl.emulator.program import FOREIGN, Program, build_program
 from attndsl.target import Device
@@ -138,23 +137,12 @@ def launches_of(peer: Peer, checkout: Path, on: Device) -> Iterator[float]:
     """Predicted microseconds of each launch of a run.
 
     Raises:
-        EmulatorError: the program does not compile, or launches nothing.
+        EmulatorError: the program does not compile.
+        RuntimeError: it launches nothing.
     """
     program = built(checkout.resolve(), str(peer.main), peer.needs)
-    with tempfile.TemporaryDirectory() as name:
-        for file, size in peer.files.items():
-            with (Path(name) / f"{file}.bin").open("wb") as made:
-                made.truncate(size)
-        for file, values in peer.numbers.items():
-            values.tofile(Path(name) / f"{file}.bin")
-        with chdir(name):
-            report = program.run(
-                (*peer.arguments, "--datapath", name),
-                knobs=replace(FOREIGN, timing=True),
-                device=on,
-                capture=True,
-            )
-    if not report.launches:
-        raise SystemExit(f"{peer.name} launched nothing: {report.error or report.stdout}")
+    arguments = (*peer.arguments, "--datapath", HERE)
+    files: dict[str, Any] = {**peer.files, **peer.numbers}
+    report = run_with_files(program, arguments, files, on, knobs=replace(FOREIGN, timing=True))
     for each in report.launches:
         yield on.microseconds(each["cycles"])

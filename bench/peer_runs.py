@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from public_programs import run_with_files
 
 from attndsl.campaign.judging import bound_of
 from attndsl.compiler.prepare_launch import prepare
@@ -102,18 +102,12 @@ def run_public(run: PublicRun, expected: Expected) -> Ran:
     """
     on = device(DEFAULT_DEVICE)
     program = run.build()
-    with tempfile.TemporaryDirectory() as name:
-        data, copies = Path(name) / "data", Path(name) / "copies"
-        data.mkdir()
-        copies.mkdir()
-        own = {"golden": expected.golden.values.astype(np.float32), "cpu_low": expected.plain}
-        for file, values in {**run.files, **own}.items():
-            np.ascontiguousarray(values).tofile(data / f"{file}.bin")
-        with chdir(data):
-            report = program.run(run.arguments, copies=copies, device=on)
-        found = sorted(copies.iterdir())
-        if not found or not report.launches:
-            raise RuntimeError(f"{program.path.name} computed nothing: {report.error or report.stdout}")
+    own = {"golden": expected.golden.values.astype(np.float32), "cpu_low": expected.plain}
+    with tempfile.TemporaryDirectory() as copies:
+        report = run_with_files(program, run.arguments, {**run.files, **own}, on, copies=Path(copies))
+        found = sorted(Path(copies).iterdir())
+        if not found:
+            raise RuntimeError(f"{program.path.name} copied nothing: {report.error or report.stdout}")
         values = np.fromfile(found[-1], expected.plain.dtype)
     cycles = sum(launch["cycles"] for launch in report.launches)
     findings = tuple(str(each) for each in report.findings)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import peer_runs
 import peers_atb
 import peers_catlass
+import public_programs
 
 from attndsl.api.backends import run_checked
 from attndsl.emulator.vendor_headers import VendorHeaders
+from attndsl.target import DEFAULT_DEVICE, device
 
 
 def test_blocks_of_keys_stand_where_the_table_says():
@@ -70,6 +73,31 @@ def test_the_judge_takes_the_reference_and_refuses_a_shifted_row(small):
     wrong = values.copy()
     wrong[41] = wrong[42]
     assert not peer_runs.judged(expected, wrong).ok
+
+
+@dataclass
+class Reads:
+    """A program that launches one kernel if it finds its files, and copies one number."""
+
+    path: Path = Path("reads")
+
+    def run(self, arguments, *, knobs, copies, device):
+        rows = np.fromfile("rows.bin", np.int32)
+        found = rows.tolist() == [3, 6] and Path("mask.bin").read_bytes() == bytes(5)
+        rows.tofile(copies / "000.bin")
+        there = Path(arguments[1]).samefile(Path.cwd())
+        launches = [{"cycles": 7}] if found and there else []
+        return SimpleNamespace(launches=launches, error="no rows", stdout="")
+
+
+def test_a_public_program_runs_among_its_files(tmp_path):
+    on, files = device(DEFAULT_DEVICE), {"rows": np.array([[3, 5], [6, 8]], np.int32)[:, 0], "mask": 5}
+    arguments = ("--datapath", public_programs.HERE)
+    report = public_programs.run_with_files(Reads(), arguments, files, on, copies=tmp_path)
+    assert report.launches == [{"cycles": 7}]
+    assert [each.name for each in tmp_path.iterdir()] == ["000.bin"]
+    with pytest.raises(RuntimeError, match="reads launched nothing: no rows"):
+        public_programs.run_with_files(Reads(), arguments, {**files, "mask": 4}, on, copies=tmp_path)
 
 
 def test_a_peer_that_misses_and_one_that_cannot_run_are_failures(small, monkeypatch, capsys):

@@ -79,30 +79,29 @@ def verify(
         CannotTravel: ``jobs`` or ``journal`` with cases that only this process can run.
         WrongJournal, WorkersLost: as :mod:`attndsl.campaign.jobs`.
     """
-    if (jobs is not None or journal is not None) and not travels(operator, execute):
+    anywhere = travels(operator, execute)
+    if (jobs is not None or journal is not None) and not anywhere:
         raise CannotTravel(operator.name)
     started = time.monotonic()
     chosen = tuple(name for name in BACKENDS if name == "reference" or name in set(backends))
     stream, wanted = stream_of(operator, seed, tuple(kernels)), frozenset(only)
     found = _chosen(stream, max(wanted) + 1 if wanted else cases, bool(kernels), wanted, changes or {}, made)
-    total = len(wanted) or cases
-    told = None if progress is None else lambda done: progress(done, total)
-    if jobs is None and not travels(operator, execute):
-        here = (_job_here(case, chosen, level, execute) for case in found)
-        rows = _rows(here, LocalThreads(worker_count()), journal, told)
-    else:
-        rows = _rows(
-            (case_job(case, chosen, level) for case in found), jobs or LocalProcesses(), journal, told
-        )
-    rows = [replace(row, options=options) for row in rows]
+    work = (_job(case, chosen, level, execute, anywhere) for case in found)
+    by = jobs or (LocalProcesses() if anywhere else LocalThreads(worker_count()))
+    rows = _rows(work, by, journal, _told(progress, len(wanted) or cases))
     return Verification(
         operator=operator.name,
         seed=seed,
         backends=chosen,
-        rows=tuple(rows),
+        rows=tuple(replace(row, options=options) for row in rows),
         excluded=stream.excluded,
         seconds=time.monotonic() - started,
     )
+
+
+def _told(progress: Progress | None, total: int) -> Callable[[int], object] | None:
+    """``progress`` as jobs tell it: without the number of all cases."""
+    return None if progress is None else lambda done: progress(done, total)
 
 
 def _rows(
@@ -151,8 +150,12 @@ def _cases(stream: Stream, count: int, wanted_kernels: bool) -> Iterator[Case]:
         yield case
 
 
-def _job_here(case: Case, backends: tuple[str, ...], level: Level | None, execute: Execute | None) -> Job:
-    """The job of a case for threads of this process."""
+def _job(
+    case: Case, backends: tuple[str, ...], level: Level | None, execute: Execute | None, anywhere: bool
+) -> Job:
+    """The job of a case: for any process if it can run ``anywhere``, else for threads of this one."""
+    if anywhere:
+        return case_job(case, backends, level)
     return Job(str(case.number), run_case, (case, backends, level, execute))
 
 

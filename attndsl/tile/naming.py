@@ -20,3 +20,8 @@ def list_name(tensor: str) -> str:
 def global_name(tensor: str) -> str:
     """A tensor in global memory among the names of a kernel."""
     return f"{camel(tensor)}Gm"
+
+
+def stage_name(stem: str, attention_name: str) -> str:
+    """``LoadQueryForKeyShare``: what a stage does, and for which attention if there are several."""
+    return f"{stem}For{attention_name}" if attention_name else stem

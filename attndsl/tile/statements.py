@@ -16,6 +16,7 @@ from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Compare, Const, Expr, Logic, Named, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
+from attndsl.tile.naming import stage_name
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -234,12 +235,12 @@ class Stage(Statement):
     The code generator finds the scalars that the function is called with.
 
     ``doc``: one sentence for the reader of the generated file. ``after_all_cores``: a barrier of all cores of
-    its kind comes before it. ``attention_name``: what ``name`` ends with if there are several attentions;
-    stages that differ in nothing but the attention's own tensors and sizes become one function. ``awaits``:
-    rings that another stage of its core reads later in the step; it waits for them and does nothing else.
-    ``warms``: a ring whose slots a stage of the vector cores stores to, one after the other, before the
-    pipeline: what it stores means nothing, but L2 holds the slots then. A stage of the cube with the same
-    ring waits for the next slot and does nothing else.
+    its kind comes before it. ``attention_name``: what ``name`` ends with after ``For``, if there
+    are several attentions; stages that differ in nothing but the attention's own tensors and sizes become one
+    function. ``awaits``: rings that another stage of its core reads later in the step; it waits for them and
+    does nothing else. ``warms``: a ring whose slots a stage of the vector cores stores to, one after the
+    other, before the pipeline: what it stores means nothing, but L2 holds the slots then. A stage of the cube
+    with the same ring waits for the next slot and does nothing else.
     """
 
     name: str
@@ -254,7 +255,7 @@ class Stage(Statement):
     @property
     def stem(self) -> str:
         """What the stage does, whichever attention's it is."""
-        return self.name.removesuffix(self.attention_name)
+        return self.name.removesuffix(stage_name("", self.attention_name))
 
     def children(self) -> tuple[Statement, ...]:
         return (self.body,)

@@ -21,6 +21,7 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fill, LoadRows
+from attndsl.tile.naming import stage_name
 from attndsl.tile.program import Program, TilingField, tiling_scalar
 from attndsl.tile.scalars import tensors_used
 from attndsl.tile.statements import Barrier, PickTensor, SetCrossFlag, Stage, Statement, seq
@@ -58,7 +59,9 @@ def ready(attention: str, mode: int = 2) -> Statement:
 
 
 def stage(attention: str, *body: Statement, stem: str = "LoadTile", doc: str = "A tile.") -> Stage:
-    return Stage(name=stem + attention, core=Core.AIV, doc=doc, body=seq(*body), attention_name=attention)
+    return Stage(
+        name=stage_name(stem, attention), core=Core.AIV, doc=doc, body=seq(*body), attention_name=attention
+    )
 
 
 def program(*stages: Stage) -> Program:
@@ -166,7 +169,7 @@ def others() -> Iterator[tuple[str, tuple[Stage, Stage]]]:
 )
 def test_stages_that_differ_in_anything_else_stay_two(own: Stage, shared: Stage) -> None:
     found, writer, lines = written(own, shared)
-    assert [each.name for each in writer.functions] == ["LoadTileKey", "LoadTileKeyShare"]
+    assert [each.name for each in writer.functions] == ["LoadTileForKey", "LoadTileForKeyShare"]
     assert not found.members and not found.functions
     assert not any("Operands" in line for line in (*lines, *writer.functions[0].parameters))
 
@@ -175,7 +178,7 @@ def test_an_operand_that_stands_for_two_keeps_the_later_stage_apart() -> None:
     """The stride is each attention's own in the first pair of stages, and the same for both in the second."""
     second = [stage(attention, load(KEY, STRIDE), stem="Rows") for attention in READY]
     _, writer, _ = written(OWN, SHARED, *second)
-    assert [each.name for each in writer.functions] == ["LoadTile", "RowsKey", "RowsKeyShare"]
+    assert [each.name for each in writer.functions] == ["LoadTile", "RowsForKey", "RowsForKeyShare"]
 
 
 def test_an_operand_that_stands_for_two_within_a_stage_keeps_it_apart() -> None:
@@ -195,7 +198,7 @@ def test_stages_without_operands_of_their_own_take_none() -> None:
 def test_a_function_has_no_other_stages_name() -> None:
     plain = Stage(name="LoadTile", core=Core.AIV, doc="Another.", body=seq(load(KEY, TILE)))
     _, writer, _ = written(plain, OWN, SHARED)
-    assert [each.name for each in writer.functions] == ["LoadTile", "LoadTileKey", "LoadTileKeyShare"]
+    assert [each.name for each in writer.functions] == ["LoadTile", "LoadTileForKey", "LoadTileForKeyShare"]
 
 
 def test_the_tensors_that_a_program_looks_at_are_known_from_its_statements() -> None:

@@ -163,3 +163,10 @@ def test_tasks_of_few_tiles_have_one_band_of_rows() -> None:
     """Eight heads a member: 16 members are 128 rows. A core has less than twice ``ring`` tiles of more."""
     assert tiling(60, 64, 1024)["membersPerTask"] == 16
     assert tiling(60, 64, 8192)["membersPerTask"] == 32
+
+
+def test_steps_are_named_for_an_attention_where_there_are_several() -> None:
+    own, old = two_attentions("drained")
+    assert own.stage_name("LoadQuery") == "LoadQueryForKey"
+    assert old.stage_name("LoadQuery") == "LoadQueryForOld"
+    assert replace(own, attention_name="").stage_name("LoadQuery") == "LoadQuery"

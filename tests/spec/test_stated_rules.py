@@ -2,12 +2,14 @@
 
 import pytest
 
-from attndsl.expr import Expr, Load, Symbol, maximum
+from attndsl.expr import Expr, Load, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.stated_rules import StatedRules, has_number, is_number
+from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, covers_number, is_number
 
 B, T, X = Symbol("b"), Symbol("T"), Symbol("x")
 LENGTH = Load("lengths", B)
+OTHER = Load("others", B)
 ROWS = maximum(LENGTH, 1)
 """A number that is computed from a length."""
 
@@ -22,28 +24,93 @@ def stated(*conditions: Expr) -> StatedRules:
         (LENGTH <= T, True),
         (ROWS <= T, True),
         (ROWS * 2 <= T, True),
+        (LENGTH + 4 <= T, True),
+        (LENGTH - 4 <= T, False),
+        (LENGTH // 2 <= T, False),
+        (LENGTH * -1 <= T, False),
+        (maximum(LENGTH, X) <= T, True),
+        (minimum(LENGTH, X) <= T, False),
         (LENGTH <= X, False),
         (LENGTH < T, False),
-        (Load("others", B) <= T, False),
+        (OTHER <= T, False),
+        ((LENGTH <= T) & (X > 0), True),
         ((LENGTH <= T) | (X > 0), False),
     ],
 )
 def test_a_number_against_a_limit(condition: Expr, found: bool) -> None:
-    """With a limit, the whole condition is that comparison."""
-    assert stated(X > 3, condition).compares(("<=", "=="), has_number(ROWS), T) is found
+    """With a limit, what is compared with it is no less than the number."""
+    assert stated(X > 3, condition).compares(("<=", "=="), covers_number(ROWS), T) is found
+
+
+@pytest.mark.parametrize(
+    ("number", "found"),
+    [
+        (minimum(LENGTH, X), True),
+        (maximum(LENGTH, X), False),
+        (select(X > 0, 0, LENGTH), True),
+        (select(X > 0, OTHER, LENGTH), False),
+        (LENGTH - 2, True),
+        (LENGTH + 2, False),
+        (ceil_div(LENGTH, 2), True),
+        (LENGTH * 2, False),
+    ],
+)
+def test_the_limit_of_an_element_as_that_of_a_number(number: Expr, found: bool) -> None:
+    assert stated(LENGTH <= T).compares(("<=",), covers_number(number), T) is found
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        (ceil_div(LENGTH, X) <= T, True),
+        (LENGTH % 128 <= 5, False),
+        (LENGTH - X <= T, True),
+        (LENGTH - OTHER <= T, False),
+        (T - LENGTH <= 0, False),
+        (OTHER + LENGTH <= T, True),
+        (LENGTH * 2 - LENGTH <= T, False),
+        (Fold("max", LENGTH, "b", X) <= T, True),
+        (Fold("min", LENGTH, "b", X) <= T, False),
+        (Load("table", LENGTH) <= T, False),
+        (minimum(LENGTH, 4) <= T, False),
+        ((LENGTH <= X) | (X > 0), False),
+        ((X > 0) & (LENGTH <= X), True),
+    ],
+)
+def test_a_number_with_an_upper_bound(condition: Expr, found: bool) -> None:
+    """Without a limit, any expression that has no bound where the number has none."""
+    assert stated(condition).compares(("<=", "<", "=="), bounds_number(ROWS)) is found
+
+
+@pytest.mark.parametrize(
+    ("number", "found"),
+    [
+        (LENGTH + X, True),
+        (LENGTH + OTHER, False),
+        (LENGTH - OTHER, True),
+        (OTHER - LENGTH, False),
+        (minimum(OTHER, LENGTH), True),
+        (maximum(OTHER, LENGTH), False),
+        (ceil_div(LENGTH, X), True),
+        (Load("table", LENGTH), False),
+    ],
+)
+def test_a_number_whose_element_has_an_upper_bound(number: Expr, found: bool) -> None:
+    assert stated(LENGTH <= X).compares(("<=",), bounds_number(number)) is found
 
 
 @pytest.mark.parametrize(
     ("condition", "found"),
     [
         (LENGTH >= 0, True),
-        ((LENGTH > 2) | (X > 0), True),
+        ((LENGTH > 2) & (X > 0), True),
+        ((LENGTH > 2) | (X > 0), False),
         (LENGTH <= T, False),
         (T - LENGTH >= 0, False),
     ],
 )
 def test_a_number_against_anything(condition: Expr, found: bool) -> None:
-    """Without a limit, any comparison of the number in a condition will do; of ``T - length`` it is none."""
+    """Without a limit, a comparison of the number that always holds; of ``T - length`` it is none."""
     assert stated(condition).compares((">=", ">"), is_number(LENGTH)) is found
     assert not stated(condition).compares((">=", ">"), is_number(X + 1))
 

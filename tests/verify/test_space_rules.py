@@ -356,7 +356,7 @@ def test_a_variable_has_its_other_values_once_they_are_asked_for() -> None:
 
 def test_a_list_of_one_tensor_is_the_whole_tensor():
     """Of one batch row no list can be told from a sequence that holds the tensor of all."""
-    (space,) = [space for space in spaces(ops.incre_flash_attention)]
+    (space,) = spaces(ops.incre_flash_attention)
     assignment = solve(space, np.random.default_rng(0), {split_of("key").name: True, "B": 2})
     assert assignment is not None
     broken = space.violated(space.environment({**assignment, "B": 1}))

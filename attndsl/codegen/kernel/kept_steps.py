@@ -15,6 +15,7 @@ from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.expr import Compare, Const, Symbol
 from attndsl.target import Core
+from attndsl.tile.naming import stage_name
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Earlier, If, KeepScalars, Statement
 
@@ -112,4 +113,4 @@ def kept_member(keep: KeepScalars) -> str:
 
 def kept_struct(keep: KeepScalars) -> str:
     """The type of the scalars of one step."""
-    return pascal(f"{_CORES[keep.core]}Step{keep.attention_name}")
+    return pascal(stage_name(f"{_CORES[keep.core]}Step", keep.attention_name))

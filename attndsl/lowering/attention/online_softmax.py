@@ -136,7 +136,7 @@ def _start(context: Context, name: str, body: Seq, doc: str, *, always: bool = T
     # of a task with one row the second vector core has none
     has_rows = ROWS > 0
     return Stage(
-        name=context.label(name),
+        name=context.stage_name(name),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,
@@ -169,7 +169,7 @@ def softmax_tile(
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
     return Stage(
-        name=context.label("SoftmaxTile"),
+        name=context.stage_name("SoftmaxTile"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=parts.doc,
@@ -303,7 +303,7 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
     if only_tile is not None:
         doc = f"{doc} An item's only tile has the whole sum."
     return Stage(
-        name=context.label("UpdateTile"),
+        name=context.stage_name("UpdateTile"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,

@@ -47,7 +47,7 @@ def load_query(context: Context) -> Stage:
     if context.continuous or context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return Stage(
-        name=context.label("LoadQuery"),
+        name=context.stage_name("LoadQuery"),
         attention_name=context.attention_name,
         core=Core.AIC,
         doc="Query rows of the task from global memory to L1.",
@@ -90,7 +90,7 @@ def score_tile(context: Context) -> Stage:
         scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), scores))
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
     return Stage(
-        name=context.label("ScoreTile"),
+        name=context.stage_name("ScoreTile"),
         attention_name=context.attention_name,
         core=Core.AIC,
         doc=doc,
@@ -107,7 +107,7 @@ def scores_of(context: Context) -> GlobalTensor:
 def await_probabilities(context: Context) -> Stage:
     """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
     return Stage(
-        name=context.label("AwaitProbabilities"),
+        name=context.stage_name("AwaitProbabilities"),
         attention_name=context.attention_name,
         core=Core.AIC,
         doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",

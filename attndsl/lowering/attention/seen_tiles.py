@@ -177,7 +177,7 @@ def _keys_of(context: Context, candidate: Expr, block: Expr | None = None) -> _K
         begin = begin + candidate % parts * tile
         end = minimum(begin + tile, end)
     earlier = select(_entry(context, lists, _ENTRY) == block, 1, 0)
-    again = Fold("max", earlier, _ENTRY.name, entry, context.label("NamedBefore"))
+    again = Fold("max", earlier, _ENTRY.name, entry, context.stage_name("NamedBefore"))
     first = maximum(begin, KEY_BEGIN) if late else begin
     # An entry may be any integer: it is multiplied once it is known to name a block with a row.
     named = (block >= 0, block < ceil_div(KEY_END, size))
@@ -209,5 +209,5 @@ def _seen(context: Context, test: TileTest, keys: _Keys, number: int) -> Expr:
         at[POSITION.name] = maximum(first_position, (first_position // step + rest) * step)
         count = count * (last_position // step - first_position // step + 1)
     condition = compare(test.condition.op, *(context.in_kernel(side, at) for side in sides))
-    title = context.label("SeesTile") + (str(number + 1) if number else "")
+    title = context.stage_name("SeesTile" + (str(number + 1) if number else ""))
     return Fold("max", select(condition, 1, 0), _PART.name, count, title) != 0

@@ -76,7 +76,7 @@ def weighted_tile(context: Context) -> Stage:
     body = seq(*tile_bounds(context), *located, first_time(context, columns))
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
     return Stage(
-        name=context.label("WeightedTile"),
+        name=context.stage_name("WeightedTile"),
         attention_name=context.attention_name,
         core=Core.AIC,
         doc=doc,

@@ -83,7 +83,7 @@ def warm_slots(context: Context) -> Stage:
         Alloc(buffers=(zeros,), body=seq(fill, over_slots)),
     )
     return Stage(
-        name=context.label("WarmScores"),
+        name=context.stage_name("WarmScores"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
@@ -96,7 +96,7 @@ def warm_slots(context: Context) -> Stage:
 def await_slot(context: Context) -> tuple[Stage, Expr]:
     """Waits for a slot of scores that vector cores store to, and the steps that do."""
     stage = Stage(
-        name=context.label("AwaitSlot"),
+        name=context.stage_name("AwaitSlot"),
         attention_name=context.attention_name,
         core=Core.AIC,
         doc="Waits until L2 holds the slot that takes the scores of this step.",

@@ -23,7 +23,7 @@ def widen_rows(context: Context, rows: KeySource) -> Stage | None:
         body = seq(absorb_scale(context, source.quantization), body)
         doc += " Before the first, the query rows take the scale of its channels."
     return Stage(
-        name=context.label(f"Widen{'Keys' if source.role == 'key' else 'Values'}"),
+        name=context.stage_name(f"Widen{'Keys' if source.role == 'key' else 'Values'}"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,

@@ -43,7 +43,7 @@ from attndsl.target import Architecture, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
 from attndsl.tile.instructions.units import VECTOR_CORES
-from attndsl.tile.naming import camel
+from attndsl.tile.naming import camel, stage_name
 from attndsl.tile.program import tiling_scalar
 
 
@@ -55,8 +55,8 @@ class Emitter:
         where: the spec line of the result.
         cube_dtype: the dtype that the cube multiplies: the io dtype, or float16 where rows are quantized, as
             it holds int8 numbers exactly.
-        attention_name: the tensor of its keys, as ``KeyShare``, which names of its stages, rings and fields
-            end with; empty for the only attention.
+        attention_name: the tensor of its keys, as ``KeyShare``, which names of its rings and fields end with,
+            and its stages after ``For``; empty for the only attention.
         longest_first: the tasks with most keys come first, and blocks take rounds of items in turns.
         last_first: each block begins with the last of its items.
         of_results: a vector step is one on weighted sums and results, else on scores.
@@ -95,8 +95,12 @@ class Emitter:
         return where.beside(self.signature.spec_file)
 
     def label(self, name: str) -> str:
-        """The name of a stage, ring or field of this attention."""
+        """The name of a ring or field of this attention."""
         return f"{name}{self.attention_name}"
+
+    def stage_name(self, stem: str) -> str:
+        """The name of a stage of this attention, or of another function."""
+        return stage_name(stem, self.attention_name)
 
     # Sizes --------------------------------------------------------------------------------------------
 

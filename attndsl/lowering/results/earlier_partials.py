@@ -58,7 +58,7 @@ def merge_earlier(context: Context) -> Stage:
     if context.schedule.split_kv != 1:
         body = If(condition=SPLIT == 0, then=seq(body))
     return Stage(
-        name=context.label("MergeEarlier"),
+        name=context.stage_name("MergeEarlier"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc="Merges the rows of an item with those of an earlier call.",

@@ -43,7 +43,7 @@ def write_statistics(context: Context, when: Expr | None = None) -> Stage:
     elif when is not None:
         body = If(condition=when, then=seq(body))
     return Stage(
-        name=context.label("WriteStatistics"),
+        name=context.stage_name("WriteStatistics"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc="Maxima and sums of finished rows to their results.",

@@ -38,7 +38,7 @@ def scale_sums(context: Context) -> Stage:
     )
     doc = "Dequantizes the weighted sums."
     return Stage(
-        name=context.label("ScaleSums"),
+        name=context.stage_name("ScaleSums"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,

@@ -61,7 +61,7 @@ def write_rows(context: Context) -> Stage:
             condition=unsplit, then=seq(steps(_normalized)), otherwise=seq(steps(_partial)), where=where
         )
     return Stage(
-        name=context.label("WriteRows"),
+        name=context.stage_name("WriteRows"),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,

@@ -104,7 +104,7 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     where = top_k(context).where
     return Stage(
-        name=context.label(name),
+        name=context.stage_name(name),
         attention_name=context.attention_name,
         core=Core.AIV,
         doc=doc,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from attndsl.base.source_location import author_line
@@ -99,25 +100,20 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         check_count("sequence_of", sequence_of, 0, _MOST_TENSORS)
         if shape_error is not None:
             check_error_class("shape_error", shape_error)
-        alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
             name=name,
             layouts=layouts_by_key(layouts),
             axes=tuple(axes.split()),
-            dtypes_alone=alone,
-            dtype_like=like,
             optional=optional,
             sequence_of=sequence_of,
             list_of=None if list_of is None else check_expression("list_of", list_of),
             at_least=at_least,
             indexed=indexed,
             split=split,
-            by_name=self._keyword_only,
             shape_error=shape_error,
             meaning=meaning,
-            where=author_line(),
         )
-        return self._declare(declared)
+        return self._declare(declared, dtype)
 
     def lengths(
         self,
@@ -136,21 +132,16 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         self._reserve(name)
         check_flags(optional=optional, one_for_all=one_for_all)
         check_text("meaning", meaning)
-        alone, like = self._dtypes(dtype)
         declared = DeclaredTensor(
             name=name,
             layouts=layouts_by_key(layout),
             indexed=not isinstance(layout, str),
-            dtypes_alone=alone,
-            dtype_like=like,
             optional=optional,
             kind="lengths",
             one_for_all=one_for_all,
-            by_name=self._keyword_only,
             meaning=meaning,
-            where=author_line(),
         )
-        return self._declare(declared)
+        return self._declare(declared, dtype)
 
     def prefix_sums(
         self, name: str, layout: str, *, total: Expr | None = None, meaning: str = ""
@@ -166,15 +157,12 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         declared = DeclaredTensor(
             name=name,
             layouts={"": layout},
-            dtypes_alone=("int64",),
             kind="lengths",
             one_for_all=False,
             prefix_sums=True,
-            by_name=self._keyword_only,
             meaning=meaning,
-            where=author_line(),
         )
-        value = self._declare(declared)
+        value = self._declare(declared, "int64")
         ends = PrefixSums(value.node, value.spec)
         with self.constraints_on(error=errors.LengthRangeError):
             for condition, text, over in ends.demands(Symbol(layout), total):
@@ -274,7 +262,12 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         """What is declared from here on is passed by name; tensors by position are tolerated."""
         self._keyword_only = True
 
-    def _declare(self, declared: DeclaredTensor) -> TensorValue:
+    def _declare(self, asked: DeclaredTensor, dtype: Dtypes) -> TensorValue:
+        """A tensor of what an author asked for, with its dtypes, its line, and how calls pass it."""
+        alone, like = self._dtypes(dtype)
+        declared = replace(
+            asked, dtypes_alone=alone, dtype_like=like, by_name=self._keyword_only, where=author_line()
+        )
         self._arguments[declared.name] = declared
         spec = resolve_tensor(declared, self._axes, self._all_dtypes(declared))
         node = Input(

@@ -26,7 +26,7 @@ from attndsl.graph.nodes import (
 )
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.stated_rules import StatedRules, has_number, is_number
+from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, covers_number, is_number
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
 
 _B, _COLUMN = Symbol("b"), Symbol("j")
@@ -114,7 +114,7 @@ def paged_constraints(
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
         count = _rows_of(rows.length)
-        if count is not None and not stated.compares(_AT_MOST, has_number(count)):
+        if count is not None and not stated.compares(_AT_MOST, bounds_number(count)):
             condition, text = count <= columns * rows.block_size, "must fit the blocks of the table"
             over = {_B.name: axes["B"]}
             rule = Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
@@ -181,9 +181,12 @@ def _written_rows(cache: Rows, length: Node | None, axes: Axes, stated: StatedRu
     if not {"B", "T"} <= axes.keys() or (size is not None and size.same(axes["T"])):
         return
     parts = [each for each in (_rows_of(length), size) if each is not None]
-    if not parts or stated.compares(("<=", "=="), has_number(parts[-1]), axes["T"]):
+    if not parts:
         return
-    condition = reduce(minimum, parts) <= axes["T"]
+    written = reduce(minimum, parts)  # a limit of one of the parts is a limit of the smallest
+    if any(stated.compares(("<=", "=="), covers_number(each), axes["T"]) for each in (written, *parts)):
+        return
+    condition = written <= axes["T"]
     text, over = f"must fit into the cache, whose rows are {axes['T']}", _over_batch(condition, axes)
     yield stated.with_rule(Constraint(condition, text, LengthRangeError, over=over, where=cache.where))
 

@@ -11,32 +11,30 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attndsl.expr import Compare, Const, Expr, Load, Symbol
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.graph.nodes import TopK, expressions_of
-from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
-from attndsl.spec.contract.layout import Array, largest_of
+from attndsl.graph.nodes import TopK
+from attndsl.spec.contract.arguments import TensorSpec
+from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS, batch_extent
 from attndsl.verify.space.clauses import Clause, keeps, taken_apart
 from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
 from attndsl.verify.space.resting_variables import RestingOn, resting_on
-from attndsl.verify.space.size_facts import EXTENTS, SizeFacts
+from attndsl.verify.space.size_facts import EXTENTS
 from attndsl.verify.space.values import (
     FILL,
     FILLS,
-    FLOATS,
     GROUP,
     LENGTH_FILLS,
     MASK,
     MASK_FILLS,
-    MULTIPLES,
     RECIPROCAL_ROOT,
     SELECTION_FILLS,
     SLACK,
@@ -46,6 +44,7 @@ from attndsl.verify.space.values import (
     fill_of,
     longest_keys_of,
 )
+from attndsl.verify.space.variable_values import VariableValues
 from attndsl.verify.space.work_clauses import WorkClauses
 
 Assignment = dict[str, Any]
@@ -89,14 +88,8 @@ class _IntegerPlan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CaseSpace(SizeFacts):
-    """Variables, clauses and what an assignment means, for one operator.
-
-    ``only``: the values that parameters may have, for an operator that takes some calls of a name that it
-    shares.
-    """
-
-    only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+class CaseSpace(VariableValues):
+    """Variables, clauses and what an assignment means, for one operator."""
 
     @cached_property
     def optional(self) -> tuple[str, ...]:
@@ -118,17 +111,17 @@ class CaseSpace(SizeFacts):
                 found[split_of(spec.name).name] = (False, False, True)
             if spec.kind == "lengths":
                 found[fill_of(spec.name)] = LENGTH_FILLS
-                if longest := self._lengths_values(spec):
+                if longest := self.lengths_values(spec):
                     found[longest_of(spec.name).name] = longest
                     if self._tells_keys_too(spec):
                         found[longest_keys_of(spec.name)] = self.sizes_of("T")
         for param in self.operator.params:
             if param.name not in self.derived.exact:
-                found[param.name] = self._param_values(param)
-        for name, dim in self._dims.items():
+                found[param.name] = self.param_values(param)
+        for name, dim in self.dims.items():
             if dim.definition is None and name not in self.derived.always:
                 bounded = name in self.derived.bounded
-                found[name] = SLACK if bounded else self._bounded(name, self._role_values(name))
+                found[name] = SLACK if bounded else self.within_limits(name, self.role_values(name))
         if {"N", "K"} <= set(self.operator.axis_extents):
             found[GROUP] = self.values.group
         return {
@@ -261,11 +254,11 @@ class CaseSpace(SizeFacts):
     def _resting(self) -> dict[str, RestingOn]:
         """The variables that can change alone, or with little else."""
         alone = {size for size, _ in self._alone}
-        dims = (name for name, dim in self._dims.items() if dim.definition is None and name not in alone)
+        dims = (name for name, dim in self.dims.items() if dim.definition is None and name not in alone)
         fills = (fill_of(spec.name) for spec in self.integers)
         names = {*self._param_names, *dims, *fills, GROUP, WORKLOAD, WARNED} & self.variables.keys()
         extents = self.operator.axis_extents
-        return resting_on(names, self._dims, self.derived, self.integers, extents, self.reads)
+        return resting_on(names, self.dims, self.derived, self.integers, extents, self.reads)
 
     def _told_by(self, assignment: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
         """What an environment tells of tensors, and the sizes that they show. Most changes of a search are
@@ -319,7 +312,7 @@ class CaseSpace(SizeFacts):
             kind, tensor = asks(name)
             if kind not in ("", GIVEN) and not env[given(tensor).name]:
                 continue
-            if name in self._dims and name not in shown:
+            if name in self.dims and name not in shown:
                 continue
             kept[name] = value
         return kept
@@ -335,10 +328,6 @@ class CaseSpace(SizeFacts):
         return tuple(given(name).name for name in self.optional)
 
     @cached_property
-    def _dims(self) -> dict[str, Dim]:
-        return self.operator.dims_by_name
-
-    @cached_property
     def _param_names(self) -> tuple[str, ...]:
         return tuple(param.name for param in self.operator.params)
 
@@ -347,13 +336,13 @@ class CaseSpace(SizeFacts):
         """The sizes in order, but those that are bounded by others, with what defines them."""
         return tuple(
             (name, None if dim.definition is None else compiled(dim.definition))
-            for name, dim in self._dims.items()
+            for name, dim in self.dims.items()
             if dim.definition is not None or name not in self.derived.bounded
         )
 
     @cached_property
     def _defaults(self) -> tuple[tuple[str, Function], ...]:
-        return tuple((n, compiled(dim.default)) for n, dim in self._dims.items() if dim.default is not None)
+        return tuple((n, compiled(dim.default)) for n, dim in self.dims.items() if dim.default is not None)
 
     @cached_property
     def _integer_names(self) -> tuple[str, ...]:
@@ -445,74 +434,10 @@ class CaseSpace(SizeFacts):
     def _shown_by(self, spec: TensorSpec, env: Mapping[str, Any]) -> frozenset[str]:
         return self._shown[spec.name, env[layout_of(spec.name).name]] if spec.layouts else frozenset()
 
-    def _lengths_values(self, spec: TensorSpec) -> tuple[int, ...]:
-        """What the longest of these lengths may be: nothing for those that count no rows."""
-        axes = [self.measures.get(spec.name, "")]
-        for role, extent in self.operator.axis_extents.items():
-            loads = {node.source for node in extent.walk() if isinstance(node, Load)}
-            axes += [role] if spec.name in loads else []
-        pools = [self.sizes_of(axis) for axis in axes if axis in ("Q", "T", "U", "J")]
-        return tuple(dict.fromkeys(value for pool in pools for value in pool))
-
     @staticmethod
     def _tells_keys_too(spec: TensorSpec) -> bool:
         """Whether it may have two rows, of queries and of keys."""
         return any(len(layout.shape()) == 2 for layout in spec.layouts.values())
-
-    def _param_values(self, param: ParamSpec) -> tuple[Any, ...]:
-        default = (param.default,) if param.optional else ()
-        if param.choices:
-            found = dict.fromkeys(param.choices.values())
-            allowed = self.only.get(param.name)
-            return tuple(value for value in found if allowed is None or value in allowed)
-        if param.type is bool:
-            return (False, True)
-        if param.type is float:
-            return self._in_bounds(param, (*FLOATS, *default))
-        if param.type is str:
-            return default
-        plain = (*self.values.plain, *MULTIPLES)
-        if self.stands_with_keys(param.name):  # a window, or something like it: edges of tiles tell
-            plain = (*plain, *(tile + away for tile in self.tiles for away in (-1, 0, 1)))
-        values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
-        return self._in_bounds(param, dict.fromkeys((*default, *values)))
-
-    def stands_with_keys(self, name: str) -> bool:
-        """Whether a parameter is part of an expression over keys, as the size of a window is."""
-        return any({name, "j"} <= each for each in self._symbols_of_expressions)
-
-    @cached_property
-    def _symbols_of_expressions(self) -> tuple[frozenset[str], ...]:
-        return tuple(each.symbols() for each in expressions_of(self.operator.roots))
-
-    def _in_bounds(self, param: ParamSpec, values: Iterable[Any]) -> tuple[Any, ...]:
-        def legal(value: Any) -> bool:
-            return isinstance(value, str) or all(b.evaluate({param.name: value}) for b in param.bounds())
-
-        return tuple(value for value in values if legal(value))
-
-    def _role_values(self, name: str) -> tuple[int, ...]:
-        return self._with_role(name) or self.values.other
-
-    def _with_role(self, name: str, *, by_default: bool = False) -> tuple[int, ...]:
-        """The values of every attention axis whose size ``name`` is, or defines; ``by_default``: or whose
-        size where no shape shows it."""
-        found: list[int] = []
-        for role, extent in self.operator.axis_extents.items():
-            defining: set[str] = set()
-            for dim in extent.symbols() & self._dims.keys():
-                source = self._dims[dim].default if by_default else self._dims[dim].definition
-                defining |= source.symbols() if source is not None else set()
-            sizes = largest_of(extent) or (extent,)
-            if any(isinstance(each, Symbol) and each.name == name for each in sizes) or name in defining:
-                found += self.sizes_of(role)
-        return tuple(dict.fromkeys(found))
-
-    def _bounded(self, name: str, values: tuple[int, ...]) -> tuple[int, ...]:
-        """The values within the limits that constraints put on this size alone."""
-        alone = [rule.condition for rule in self.operator.constraints if rule.when is None and not rule.over]
-        simple = [each for each in alone if _about(each, name)]
-        return tuple(value for value in values if all(each.evaluate({name: value}) for each in simple))
 
     def repairs(self, symbols: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """The variables behind ``symbols``; a derived size stands for what defines it."""
@@ -520,7 +445,7 @@ class CaseSpace(SizeFacts):
         for symbol in sorted(set(symbols) - seen):
             if symbol in self.variables:
                 found[symbol] = None
-            dim = self._dims.get(symbol)
+            dim = self.dims.get(symbol)
             sources = [dim.definition, dim.default] if dim is not None else []
             for source in (*sources, *self.derived.sources(symbol)):
                 if isinstance(source, Expr):
@@ -603,7 +528,7 @@ class CaseSpace(SizeFacts):
         return extents.get("N", 1) == extents.get("K", 1) * int(env[GROUP])
 
     def _all_shown(self, env: Mapping[str, Any]) -> bool:
-        return self._dims.keys() <= env.keys()
+        return self.dims.keys() <= env.keys()
 
 
 def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
@@ -611,10 +536,3 @@ def _dtype_fits(spec: TensorSpec, env: Mapping[str, Any]) -> bool:
         return True
     legal = spec.legal_dtypes({name: env.get(dtype_of(name).name) for name in spec.dtype_like})
     return env[dtype_of(spec.name).name] in legal
-
-
-def _about(condition: Expr, name: str) -> bool:
-    """Whether a condition compares this size alone with a number."""
-    if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
-        return False
-    return condition.symbols() == {name}
