@@ -46,7 +46,7 @@ from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 ROW = Symbol("row")
 """The running row of :meth:`RowSpace.each_row`, within the step."""
 _HEAD_TILE = Symbol("headTile")
-_NEIGHBOURS = "the heads of one key/value head follow each other: cores share its keys and values in L2"
+_NEIGHBOURS = "heads of one key/value head come in turn: cores share its keys and values in L2"
 _RUN, _RUN_ROWS = Symbol("run"), Symbol("runRows")
 _AXES = ("B", "S", "N", "K", "Q")
 
