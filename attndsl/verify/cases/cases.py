@@ -311,8 +311,7 @@ class _Member:
         known = possible_features(self.space)
         for name in sorted(known.keys() - self._seen):
             pins = {**known[name], **self._never, WORKLOAD: "any"}
-            never = any(self._never.get(each, value) != value for each, value in known[name].items())
-            if never or is_contradiction(self.space, pins):
+            if is_contradiction(self.space, pins):
                 continue
             if solve(self.space, rng, pins, walks=_FEATURE_WALKS) is not None:
                 found[name] = known[name]
