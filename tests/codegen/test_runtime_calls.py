@@ -24,7 +24,7 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import For, If, Let, Seq, seq
 from tests.support.devices import DEVICE
 
-COL, R8, ROWS, CHUNK, KEYS = (Symbol(name) for name in ("i", "r8", "groupRows", "chunk", "keys"))
+COL, R8, ROWS, STEP_ROWS, KEYS = (Symbol(name) for name in ("i", "r8", "groupRows", "stepRows", "keys"))
 NAMES = Spelling(
     Program(
         name="hand_made", summary="", dtype="float16", parameters=(), workspace=(), tiling=(),
@@ -50,8 +50,8 @@ def repeats(body: Seq, end: Expr = KEYS, **other: Expr) -> For:
 
 
 def by_blocks(op: str = "Mul", second: Expr = FREE, pitch: int = 128, moved: Expr | int = 0) -> Binary:
-    rows = ROWS_OF.region(COL + moved, CHUNK, REPEAT_LANES, pitch)
-    blocks = BLOCKS.region(second, CHUNK, 8, 8)
+    rows = ROWS_OF.region(COL + moved, STEP_ROWS, REPEAT_LANES, pitch)
+    blocks = BLOCKS.region(second, STEP_ROWS, 8, 8)
     return Binary(op=op, dst=rows, first=rows, second=blocks, broadcast=True)
 
 
@@ -60,13 +60,15 @@ def by_eights(rows: Expr = ROWS, apart: int = 128, blocks: int = 16) -> For:
     item = Binary(
         op="Mul", dst=lanes, first=lanes, second=BLOCKS.region(R8 * blocks + FREE, rows, 8, 8), broadcast=True
     )
-    body = seq(Let(symbol=ROWS, value=minimum(8, CHUNK - R8)), item)
-    return repeats(seq(For(var=R8, end=CHUNK, step=Const(8), body=body)))
+    body = seq(Let(symbol=ROWS, value=minimum(8, STEP_ROWS - R8)), item)
+    return repeats(seq(For(var=R8, end=STEP_ROWS, step=Const(8), body=body)))
 
 
 def reduced(results: Expr) -> For:
     item = BlockReduce(
-        op="Max", dst=LANES.region(results, CHUNK, 8, 16), src=ROWS_OF.region(COL, CHUNK, REPEAT_LANES, 128)
+        op="Max",
+        dst=LANES.region(results, STEP_ROWS, 8, 16),
+        src=ROWS_OF.region(COL, STEP_ROWS, REPEAT_LANES, 128),
     )
     return repeats(seq(item))
 
@@ -81,11 +83,11 @@ def fractals(dst: Expr, src: Expr, repeat: Expr, *, transpose: bool = False, nar
     item = LoadFractals(
         dst=target.region(dst), src=source.region(src), repeat=repeat, src_stride=KEYS, transpose=transpose
     )
-    return For(var=COL, end=CHUNK, body=seq(item))
+    return For(var=COL, end=STEP_ROWS, body=seq(item))
 
 
 COLUMNS = Symbol("columns")
-LEFT = fractals(7 + COL * COLUMNS * FULL, (CHUNK + COL) * FULL, COLUMNS)
+LEFT = fractals(7 + COL * COLUMNS * FULL, (STEP_ROWS + COL) * FULL, COLUMNS)
 SQUARES = COLUMNS * FRACTAL_SIZE // INT8_DEPTH
 NARROW = FRACTAL_SIZE * INT8_DEPTH
 
@@ -93,21 +95,21 @@ NARROW = FRACTAL_SIZE * INT8_DEPTH
 @pytest.mark.parametrize(
     ("loop", "text"),
     [
-        (repeats(seq(by_blocks())), "MulRows<2>(x_, blocks_, chunk, keys, 128);"),
+        (repeats(seq(by_blocks())), "MulRows<2>(x_, blocks_, stepRows, keys, 128);"),
         (
             repeats(seq(by_blocks("Div", Const(0), moved=32))),
-            "DivRows<1>(x_[32], blocks_, chunk, keys, 128);",
+            "DivRows<1>(x_[32], blocks_, stepRows, keys, 128);",
         ),
-        (repeats(seq(by_blocks("Sub"))), "SubRows<2>(x_, blocks_, chunk, keys, 128);"),
-        (by_eights(), "MulRows<2>(x_, blocks_, chunk, keys, 128);"),
-        (reduced(COL // 8), "MaxOfBlocks(lanes_, x_, chunk, keys, 16, 128);"),
+        (repeats(seq(by_blocks("Sub"))), "SubRows<2>(x_, blocks_, stepRows, keys, 128);"),
+        (by_eights(), "MulRows<2>(x_, blocks_, stepRows, keys, 128);"),
+        (reduced(COL // 8), "MaxOfBlocks(lanes_, x_, stepRows, keys, 16, 128);"),
         (spread(2), "SpreadOverBlocks<2>(blocks_, stats_[4], 16);"),
-        (LEFT, "LoadLeft(L0A_[7], L1_[chunk * (kFractal * kFractal)], chunk, columns, keys);"),
+        (LEFT, "LoadLeft(L0A_[7], L1_[stepRows * (kFractal * kFractal)], stepRows, columns, keys);"),
         (
             fractals(
                 COL * COLUMNS * NARROW, COL * (INT8_DEPTH * INT8_DEPTH), SQUARES, transpose=True, narrow=True
             ),
-            "LoadTransposedInt8(nb_, n1_, chunk, columns, keys);",
+            "LoadTransposedInt8(nb_, n1_, stepRows, columns, keys);",
         ),
     ],
 )
@@ -122,12 +124,12 @@ def test_loops_that_the_header_has(loop: For, text: str) -> None:
         repeats(seq(by_blocks()), step=Const(32)),
         repeats(seq(replace(by_blocks(), broadcast=False))),
         repeats(seq(by_blocks(second=COL))),
-        repeats(seq(replace(by_blocks(), first=LANES.region(COL, CHUNK, REPEAT_LANES, 128)))),
+        repeats(seq(replace(by_blocks(), first=LANES.region(COL, STEP_ROWS, REPEAT_LANES, 128)))),
         repeats(seq(by_blocks(moved=COL))),
         repeats(seq(by_blocks(), by_blocks())),
         by_eights(apart=64),
         by_eights(blocks=8),
-        by_eights(rows=CHUNK),
+        by_eights(rows=STEP_ROWS),
         reduced(COL // 4),
         spread(3),
         spread(2, COL + 8),
@@ -154,13 +156,13 @@ def matrix(limit: int = 65535, **row: Expr | int) -> If:
 
     at, offset = row.get("at", (3 + COL) * FRACTAL_SIZE), row.get("offset", 5 + COL * PITCH)
     one = load(at, offset, row.get("rows", 1), row.get("pitch", COLUMNS))
-    loop = For(var=COL, end=as_expr(row.get("end", CHUNK)), body=seq(one))
-    whole = load(Const(3) * FRACTAL_SIZE, 5, CHUNK, PITCH)
+    loop = For(var=COL, end=as_expr(row.get("end", STEP_ROWS)), body=seq(one))
+    whole = load(Const(3) * FRACTAL_SIZE, 5, STEP_ROWS, PITCH)
     return If(condition=compare("<=", PITCH, limit), then=seq(whole), otherwise=seq(loop))
 
 
 def test_a_matrix_of_any_pitch_is_one_call() -> None:
-    text = "LoadNzOfAnyPitch(L1_[3 * kFractal], keyGm_[5], chunk, columns, pitch, keys);"
+    text = "LoadNzOfAnyPitch(L1_[3 * kFractal], keyGm_[5], stepRows, columns, pitch, keys);"
     assert call_of_branch(matrix(), NAMES, DEVICE.architecture) == text
 
 

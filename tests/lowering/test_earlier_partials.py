@@ -227,7 +227,7 @@ def test_the_first_key_split_takes_them() -> None:
 def test_rows_are_rescaled_to_the_larger_maximum() -> None:
     found = lines(merge_earlier(context(with_earlier(), split_kv=1)))
     vector = [line.removeprefix("V     ") for line in found if line.startswith("V ")]
-    made = [line for line in vector if line.startswith(("rowMax", "newMax[chunk]", "tileStat", "rowSum"))]
+    made = [line for line in vector if line.startswith(("rowMax", "newMax[stepRows]", "tileStat", "rowSum"))]
     stem = [line.split("[")[0] + " = " + line.split(" = ")[1].split("(")[0] for line in made]
     assert stem == [
         *("tileStat = Max", "rowMax = Sub", "newMax = Sub", "rowMax = Exp", "newMax = Exp"),

@@ -33,8 +33,8 @@ from tests.support.builders import (
 )
 from tests.support.small_specs import assert_computes, packed_call, packed_spec
 
-ROWS = "accumulator[chunk * paddedHeadSize]"
-STORE = "MTE3  out[batch * outStrideB + head * outStrideN + chunk x headDim pitch outStrideN] <- result"
+ROWS = "accumulator[stepRows * paddedHeadSize]"
+STORE = "MTE3  out[batch * outStrideB + head * outStrideN + stepRows x headDim pitch outStrideN] <- result"
 EXISTING = masked(Symbol("i") >= Symbol("limit"), 0.0)
 
 
@@ -60,8 +60,8 @@ def printed(c: Context) -> list[str]:
 def test_rows_are_rounded_and_stored() -> None:
     assert printed(made()) == [
         "with result (UB x2):",
-        f"V     result[chunk * paddedHeadSize] = Cast({ROWS}) float16 CAST_RINT",
-        f"{STORE}[chunk x headDim pitch paddedHeadSize]",
+        f"V     result[stepRows * paddedHeadSize] = Cast({ROWS}) float16 CAST_RINT",
+        f"{STORE}[stepRows x headDim pitch paddedHeadSize]",
     ]
 
 
@@ -72,7 +72,7 @@ def test_fp32_rows_leave_as_they_are(max_rows: int, place: str) -> None:
     found = printed(context(output, positions=Symbol("Q"), max_rows=max_rows))
     assert found[:2] == [
         f"with {place} (UB x2):",
-        f"V     {place}[chunk * paddedHeadSize] = Adds({ROWS}, 0)",
+        f"V     {place}[stepRows * paddedHeadSize] = Adds({ROWS}, 0)",
     ]
     stores = [line for line in found if line.startswith("MTE3")]
     assert stores and all(f"<- {place}[" in line for line in stores)
@@ -87,7 +87,7 @@ def test_padded_positions_of_fp32_results_are_filled_without_a_conversion() -> N
 
 def test_a_factor_of_each_head_is_read_row_by_row() -> None:
     found = printed(made(elementwise("multiply", tensor("headScale", ("N",), "float32"))))
-    assert found[1:3] == ["for row in 0..chunk:", "head := firstHead + rowBegin + r0 + row"]
+    assert found[1:3] == ["for row in 0..stepRows:", "head := firstHead + rowBegin + r0 + row"]
     row = "accumulator[row * paddedHeadSize + paddedHeadSize]"
     assert found[3] == f"V     {row} = Muls({row}, headScale[head * headScaleStrideN])"
 
@@ -97,9 +97,9 @@ def test_quantization_scales_adds_rounds_and_clips_in_fp32() -> None:
     whole = [line for line in found if line.startswith(f"V     {ROWS} =")]
     assert whole == [
         f"V     {ROWS} = Muls({ROWS}, scale[0])",
-        f"V     {ROWS} = Mul({ROWS}, factorRows[chunk * paddedHeadSize])",
+        f"V     {ROWS} = Mul({ROWS}, factorRows[stepRows * paddedHeadSize])",
         f"V     {ROWS} = Adds({ROWS}, offset[0])",
-        f"V     {ROWS} = Add({ROWS}, factorRows[chunk * paddedHeadSize])",
+        f"V     {ROWS} = Add({ROWS}, factorRows[stepRows * paddedHeadSize])",
         f"V     {ROWS} = Cast({ROWS}) float32 CAST_RINT",
         f"V     {ROWS} = Maxs({ROWS}, -128.0)",
         f"V     {ROWS} = Mins({ROWS}, 127.0)",
@@ -109,7 +109,7 @@ def test_quantization_scales_adds_rounds_and_clips_in_fp32() -> None:
         "if offsetStrideE == 0:",
     ]
     assert (
-        "V     result[chunk * paddedHeadSize] = Cast(resultHalf[chunk * paddedHeadSize]) int8 CAST_RINT"
+        "V     result[stepRows * paddedHeadSize] = Cast(resultHalf[stepRows * paddedHeadSize]) int8 CAST_RINT"
         in found
     )
 
@@ -161,7 +161,7 @@ def test_padded_positions_get_zeros_in_a_stage_of_their_own() -> None:
     found = lines(zero_padding(c))
     assert "if limit <= queryIndex:" in found
     place = "batch * outStrideB + head * outStrideN + queryIndex * outStrideQ"
-    assert found[-1].startswith(f"MTE3  out[{place} + chunk x headDim pitch outStrideN] <- zeroRows")
+    assert found[-1].startswith(f"MTE3  out[{place} + stepRows x headDim pitch outStrideN] <- zeroRows")
 
 
 @pytest.mark.parametrize("query", [DECODING, PACKED])
@@ -185,12 +185,12 @@ SLOPE = tensor("slope", ("N",), "float32")
         (
             elementwise("divide", C),
             "result / c",
-            ["Duplicate(c)", f"Div({ROWS}, numbersOfRows[chunk * paddedHeadSize])"],
+            ["Duplicate(c)", f"Div({ROWS}, numbersOfRows[stepRows * paddedHeadSize])"],
         ),
         (
             elementwise("subtract", C, before=True),
             "c - result",
-            ["Duplicate(c)", f"Sub(numbersOfRows[chunk * paddedHeadSize], {ROWS})"],
+            ["Duplicate(c)", f"Sub(numbersOfRows[stepRows * paddedHeadSize], {ROWS})"],
         ),
         (elementwise("maximum", scalar(Const(0))), "result max 0", [f"Maxs({ROWS}, 0.0)"]),
         (elementwise("exp"), "exp(result)", [f"Exp({ROWS})"]),
@@ -208,7 +208,7 @@ def test_operations_with_a_number_of_the_call(
 @pytest.mark.parametrize("op", ["sigmoid", "tanh"])
 def test_functions_of_several_instructions_have_scratch_of_their_own(op: str) -> None:
     found = printed(made(elementwise(op)))
-    assert all("chunk * paddedHeadSize" in line for line in found if line.startswith("V     denominator"))
+    assert all("stepRows * paddedHeadSize" in line for line in found if line.startswith("V     denominator"))
     assert [line for line in found if line.startswith("V     denominatorOfRows[")]
 
 

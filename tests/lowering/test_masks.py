@@ -49,7 +49,7 @@ i, j, n, W = Symbol("i"), Symbol("j"), Symbol("n"), Symbol("W")
 CAUSAL = masked(j > i)
 WINDOW = masked((j > i) | (j < i - W))
 LANES = "score[row * tileKeys + round_up(keys, repeatLanes)]"
-FIRST, LAST = "firstQuery + (rowBegin + r0) // heads", "firstQuery + (rowBegin + r0 + chunk - 1) // heads"
+FIRST, LAST = "firstQuery + (rowBegin + r0) // heads", "firstQuery + (rowBegin + r0 + stepRows - 1) // heads"
 
 
 def padded(*scores: Callable[[nodes.Node], nodes.Node]) -> Context:
@@ -80,7 +80,7 @@ def test_an_index_mask_loads_nothing_and_fills_what_a_row_does_not_see() -> None
     hidden = "min(keys, max(0, queryIndex + 1 - firstKey))..keys"
     assert lines(made.apply(c)) == [
         f"if {FIRST} + 1 < firstKey + keys:",
-        "for row in 0..chunk:",
+        "for row in 0..stepRows:",
         "head := firstHead + (rowBegin + r0 + row) % heads",
         "queryIndex := firstQuery + (rowBegin + r0 + row) // heads",
         f"V     {LANES} lanes {hidden} = Duplicate(-inf)",
@@ -101,7 +101,7 @@ def test_a_window_fills_both_ends() -> None:
 
 def test_an_interval_that_differs_by_head_is_filled_in_every_tile() -> None:
     c = padded(masked(j > i + n))
-    assert lines(step(c).apply(c))[0] == "for row in 0..chunk:"  # no test in front
+    assert lines(step(c).apply(c))[0] == "for row in 0..stepRows:"  # no test in front
 
 
 def test_causal_tasks_end_with_their_last_position() -> None:
@@ -142,7 +142,7 @@ def test_bytes_of_all_rows_become_bits_once_a_tile(axes: tuple[str, ...]) -> Non
         "V     maskKeep[max(tileKeys // 8, 32)] bits = maskHalf[round_up(keys, 128)] EQ 0",
     ]
     assert lines(made.apply(c)) == [
-        "for row in 0..chunk:",
+        "for row in 0..stepRows:",
         f"V     {LANES} = Select(maskKeep, {LANES}, -inf)",
     ]
 

@@ -179,12 +179,12 @@ def test_queries_that_are_computed_otherwise_are_refused() -> None:
 
 def test_each_row_defines_its_indices() -> None:
     assert lines(decoding().rows.each_row(note)) == [
-        "for row in 0..chunk:",
+        "for row in 0..stepRows:",
         "head := firstHead + rowBegin + r0 + row",
         "# row row",
     ]
     assert lines(padded().rows.each_row(note)) == [
-        "for row in 0..chunk:",
+        "for row in 0..stepRows:",
         "head := firstHead + (rowBegin + r0 + row) % heads",
         "queryIndex := firstQuery + (rowBegin + r0 + row) // heads",
         "# row row",
@@ -197,9 +197,9 @@ def test_each_row_defines_its_indices() -> None:
 
 
 def test_runs_are_as_long_as_neighbours_are_stored_evenly() -> None:
-    assert lines(decoding().rows.each_run(note)) == ["# rows chunk along N"]
+    assert lines(decoding().rows.each_run(note)) == ["# rows stepRows along N"]
     found = lines(packed().rows.each_run(note))
-    assert found[0] == "if heads == 1:" and "# rows chunk along S" in found
+    assert found[0] == "if heads == 1:" and "# rows stepRows along S" in found
     assert found[-1] == "# rows 1 along N"
     assert "if heads == 1:" not in lines(packed().rows.each_run(note, spread=False))
     assert lines(grouped().rows.each_run(note))[-1] == "# rows 1 along N"
@@ -209,7 +209,7 @@ class Stored:
     """What a step's runs of stored rows come to, of a task of so many heads."""
 
     def __init__(self, made: Context, heads: int, begin: int, step: int, rows: int) -> None:
-        self.env = {"heads": heads, "rowBegin": begin, "r0": step, "chunk": rows, "rows": step + rows}
+        self.env = {"heads": heads, "rowBegin": begin, "r0": step, "stepRows": rows, "rows": step + rows}
         self.env |= {"firstHead": 0, "firstQuery": 0}
         self.found: list[tuple[int, int]] = []
         self.pitches: set[str] = set()
@@ -277,7 +277,7 @@ def test_a_tensor_without_the_axis_of_runs_does_not_spread() -> None:
 def test_result_rows_are_placed(make: Any, offset: str) -> None:
     c = make()
     one = c.rows.place(c, "out", RowRun(Const(0), Const(1), "N"), c.value_dim)
-    several = c.rows.place(c, "out", RowRun(Const(0), Symbol("chunk"), "N"), c.value_dim)
+    several = c.rows.place(c, "out", RowRun(Const(0), Symbol("stepRows"), "N"), c.value_dim)
     assert str(one.offset) == str(several.offset) == offset
     assert (str(one.pitch), str(several.pitch)) == ("0", "outStrideN")
 

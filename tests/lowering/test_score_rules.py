@@ -91,8 +91,8 @@ def test_functions_of_the_vector_unit_are_one_instruction(op: str, instruction: 
 def test_a_tensor_with_a_row_a_query_row_is_loaded_and_widened() -> None:
     c, made = modified(elementwise("add", tensor("bias", ("B", "N", "T"))))
     assert (made.source, [each.name for each in made.row_loads]) == ("bias", ["biasRows"])
-    place = "bias[batch * biasStrideB + head * biasStrideN + firstKey + chunk x keys pitch biasStrideN]"
-    assert lines(made.load_rows(c)) == [f"MTE2  biasRows[chunk x keys pitch tileKeys] <- {place}"]
+    place = "bias[batch * biasStrideB + head * biasStrideN + firstKey + stepRows x keys pitch biasStrideN]"
+    assert lines(made.load_rows(c)) == [f"MTE2  biasRows[stepRows x keys pitch tileKeys] <- {place}"]
     assert lines(made.apply(c)) == [
         "V     biasWide[span] = Cast(biasRows[span]) float32 CAST_NONE",
         f"V     {SPAN} = Add({SPAN}, biasWide[span])",
@@ -103,14 +103,14 @@ def test_a_tensor_of_positions_is_loaded_run_by_run() -> None:
     c, made = modified(elementwise("add", tensor("bias", ("B", "N", "Q", "T"))), query=PADDED)
     found = lines(made.load_rows(c))
     assert found[0] == "if heads == 1:" and "pitch biasStrideQ" in found[3]
-    assert found[4:6] == ["else:", "for row in 0..chunk:"]
+    assert found[4:6] == ["else:", "for row in 0..stepRows:"]
 
 
 @pytest.mark.parametrize("axes", ["B T", "T", "B K T", "K T"])
 def test_a_tensor_without_heads_is_loaded_row_by_row(axes: str) -> None:
     c, made = modified(elementwise("add", tensor("bias", axes.split())))
     found = lines(made.load_rows(c))
-    assert found[0] == "for row in 0..chunk:" and "biasRows" in found[-1] and "StrideN" not in found[-1]
+    assert found[0] == "for row in 0..stepRows:" and "biasRows" in found[-1] and "StrideN" not in found[-1]
 
 
 def test_a_tensor_of_positions_alone_is_loaded_once_for_neighbouring_positions() -> None:
@@ -123,7 +123,7 @@ def test_a_number_of_each_head_is_read_row_by_row() -> None:
     slopes = nodes.Lookup(source=tensor("slopes", ("N",), "float32"), index=(n,), axes=("N",))
     c, made = modified(elementwise("multiply", slopes))
     found = lines(made.apply(c))
-    assert found[:2] == ["for row in 0..chunk:", "head := firstHead + rowBegin + r0 + row"]
+    assert found[:2] == ["for row in 0..stepRows:", "head := firstHead + rowBegin + r0 + row"]
     assert found[2].endswith("slopes[head])") and "Muls(score[row * tileKeys" in found[2]
 
 
@@ -144,7 +144,7 @@ def test_steps_of_key_arithmetic_are_loops_of_their_own_or_one_instruction() -> 
     c, made = modified(elementwise("add", distance(maximum(i - j, 0))), query=PADDED)
     steps = [line for line in lines(made.apply(c)) if line.startswith(("for row", "V "))]
     assert [line.split(" = ")[-1].split("(")[0] for line in steps] == [
-        "for row in 0..chunk:", "Adds", "Maxs", "Add",
+        "for row in 0..stepRows:", "Adds", "Maxs", "Add",
     ]  # fmt: skip
     assert lines(made.prepare_tile(c))[1:] == [
         "V     keyNumbersBelow[tileKeys] = Muls(keyNumbers[tileKeys], -1)"

@@ -145,11 +145,11 @@ def test_the_only_tile_of_an_item_takes_the_blocks_that_begin_in_it() -> None:
 
 def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
     found = lines(seq(*head_sums.add_heads(selecting(4, 2))))
-    place, row = "rowInverse[r0 + chunk]", "rowSum[r0 + chunk]"
+    place, row = "rowInverse[r0 + stepRows]", "rowSum[r0 + stepRows]"
     inverse = found.index(f"V     {place} = Div({place}, {row})")
     assert f"V     {place} = Duplicate(1)" in found[:inverse]
     assert found[-2:] == [
-        "for row in 0..chunk by addedRows:",
+        "for row in 0..stepRows by addedRows:",
         "V     window[(r0 + row) // heads * windowRow + windowLead + keys] = "
         "Add(window[(r0 + row) // heads * windowRow + windowLead + keys], score[row * tileKeys + keys])",
     ]
@@ -164,15 +164,15 @@ def test_the_levels_of_the_tree_add_each_row_once_and_meet_one_position(heads: i
     total = 3 * heads
     sums = [0] * 3
     for r0 in range(0, total, step):
-        chunk = min(step, total - r0)
-        rows = [1 << (r0 + row) for row in range(chunk)]
+        rows_here = min(step, total - r0)
+        rows = [1 << (r0 + row) for row in range(rows_here)]
         for apart in head_sums.levels(context):
             if heads % (2 * apart):
                 continue
-            for row in range(0, chunk, 2 * apart):
+            for row in range(0, rows_here, 2 * apart):
                 rows[row] += rows[row + apart]
         added = int(head_sums.rows_of_sums(context).evaluate({"heads": heads}))
-        for row in range(0, chunk, added):
+        for row in range(0, rows_here, added):
             sums[(r0 + row) // heads] += rows[row]
     assert sums == [((1 << heads) - 1) << heads * position for position in range(3)]
 

@@ -70,7 +70,7 @@ def modifiers(c: Context) -> Modifiers:
 
 def folded(op: str) -> str:
     """The last of the reductions by eights, to one number a row."""
-    groups = "ceil_div(chunk, blockLanes)"
+    groups = "ceil_div(stepRows, blockLanes)"
     rows = f"rowBlocks[{groups} x repeatLanes pitch repeatLanes]"
     return f"V     tileStat[{groups} x blockLanes pitch blockLanes] = BlockReduce{op}({rows})"
 
@@ -130,7 +130,7 @@ def test_lanes_after_the_last_key_count_neither_for_the_maximum_nor_for_the_sum(
 
 def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     c = context(attention())
-    kept = "rescale[slot * rowsPerVector + r0 + chunk]"
+    kept = "rescale[slot * rowsPerVector + r0 + stepRows]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
     spread = "V     rowBlocks[copy + rowsPerStep // blockLanes x repeatLanes pitch 128] = "
     assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
@@ -156,16 +156,16 @@ def test_a_row_statistic_is_read_from_the_bank_groups_that_its_lanes_leave_free(
 def test_the_maximum_that_a_tile_leaves_is_the_one_that_the_next_tile_compares_with() -> None:
     """Row statistics of items in flight have places of their own, read and written alike."""
     found = softmax(context(attention()))
-    (compared,) = (line for line in found if line.startswith("V     newMax[chunk] = Max("))
-    (left,) = (line for line in found if line.endswith("= Adds(newMax[chunk], 0)"))
+    (compared,) = (line for line in found if line.startswith("V     newMax[stepRows] = Max("))
+    (left,) = (line for line in found if line.endswith("= Adds(newMax[stepRows], 0)"))
     place = left.removeprefix("V     ").split(" = ")[0]
-    assert compared == f"V     newMax[chunk] = Max({place}, tileStat[chunk])"
+    assert compared == f"V     newMax[stepRows] = Max({place}, tileStat[stepRows])"
 
 
 def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduced() -> None:
     def fills(tile_k: int) -> list[str]:
         found = softmax(context(attention(), tile_k=tile_k))
-        at = [number for number, line in enumerate(found) if line.startswith("V     lanes[chunk *")]
+        at = [number for number, line in enumerate(found) if line.startswith("V     lanes[stepRows *")]
         return [found[number - 1] for number in at]
 
     assert fills(512) == ["if foldedLanes * blockLanes > keys:"] * 2
@@ -174,9 +174,9 @@ def test_lanes_of_a_short_tile_without_results_are_filled_before_they_are_reduce
 
 def test_tiles_of_more_than_512_keys_are_folded_to_one_repeat_a_row() -> None:
     found = softmax(context(attention(), tile_k=1024, rows=8))
-    row = "lanes[chunk x repeatLanes pitch foldedLanes]"
-    assert f"V     {row} = Max({row}, lanes[c0 + chunk x repeatLanes pitch foldedLanes])" in found
-    assert f"V     {row} = Add({row}, lanes[c0 + chunk x repeatLanes pitch foldedLanes])" in found
+    row = "lanes[stepRows x repeatLanes pitch foldedLanes]"
+    assert f"V     {row} = Max({row}, lanes[c0 + stepRows x repeatLanes pitch foldedLanes])" in found
+    assert f"V     {row} = Add({row}, lanes[c0 + stepRows x repeatLanes pitch foldedLanes])" in found
 
 
 def test_query_rows_stay_in_l0a_for_the_keys_of_a_tile() -> None:

@@ -275,5 +275,5 @@ def test_all_vector_cores_merge_every_row_once(heads, tokens, blocks):
         for unit in range(*bounds):
             one = _lets(loop.body, {**scalars, "unit": unit})
             assert one["firstRow"] == one["token"] * heads + one["firstHead"]
-            rows += [(one["token"], one["firstHead"] + row) for row in range(one["chunk"])]
+            rows += [(one["token"], one["firstHead"] + row) for row in range(one["stepRows"])]
     assert sorted(rows) == [(token, head) for token in range(tokens) for head in range(heads)]

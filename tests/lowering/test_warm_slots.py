@@ -72,7 +72,7 @@ def test_each_vector_core_stores_its_half_of_each_slot_in_the_order_of_the_steps
             slot = set[int]()
             for r0 in range(0, end - begin, 8):
                 here = {**scalars, "warmStep": step, "firstRow": begin, "r0": r0}
-                here["chunk"] = min(8, end - begin - r0)
+                here["stepRows"] = min(8, end - begin - r0)
                 first, rows, cols, pitch = (
                     int(each.evaluate(here))
                     for each in (store.dst.offset, store.dst.rows, store.dst.cols, store.dst.pitch)

@@ -186,9 +186,9 @@ def test_comparisons_of_masks() -> None:
 
 
 def test_lanes_that_are_filled_one_late_or_not_at_all() -> None:
-    fill = "FillLanes(score, keys % 64, x, chunk, 512);"
+    fill = "FillLanes(score, keys % 64, x, stepRows, 512);"
     assert changes(data_rules.masks, fill) == [";", fill.replace("keys %", "1 + keys %")]
-    assert changes(data_rules.masks, "FillRows(score, keys % 64, x, chunk, 512);") == []
+    assert changes(data_rules.masks, "FillRows(score, keys % 64, x, stepRows, 512);") == []
     part = "FillInterval(score, begin, end, x);"
     assert changes(data_rules.masks, part) == [";", part.replace("begin", "1 + begin")]
 
@@ -199,10 +199,10 @@ def test_the_last_barrier_of_a_kernel_orders_nothing() -> None:
 
 
 def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
-    load = "LoadRows(score, scoreGm_[8], chunk, keys, kTileKeys);"
+    load = "LoadRows(score, scoreGm_[8], stepRows, keys, kTileKeys);"
     assert changes(data_rules.strides, load) == [load.replace("kTileKeys", "kTileKeys + 1")]
     assert changes(data_rules.tails, load) == [
-        load.replace("chunk", "chunk - 1"),
+        load.replace("stepRows", "stepRows - 1"),
         load.replace("keys", "keys - 1"),
     ]
 

@@ -8,10 +8,10 @@ TEXT = """\
 // Add(a, b);
 void Stage(int rows)
 {
-    const int chunk = MinOf(rows, 16);  // MinOf(a, b)
-    Add(x[chunk * 2], y, Params<int, 4>(1, (chunk + 1) * 4, 0), chunk);
+    const int stepRows = MinOf(rows, 16);  // MinOf(a, b)
+    Add(x[stepRows * 2], y, Params<int, 4>(1, (stepRows + 1) * 4, 0), stepRows);
     SetFlag<HardEvent::V_MTE3>(kFree + slot);
-    if (chunk % 8 != 0) {
+    if (stepRows % 8 != 0) {
         Use(x);
     }
 }
@@ -23,7 +23,7 @@ def test_statements_with_their_functions_and_places() -> None:
     assert [source.line(each.span.start) for each in source.statements] == [4, 5, 6, 7, 8]
     assert {each.function for each in source.statements} == {"Stage"}
     assert [each.is_head for each in source.statements] == [False, False, False, True, False]
-    assert source.at(source.statements[3].span) == "if (chunk % 8 != 0)"
+    assert source.at(source.statements[3].span) == "if (stepRows % 8 != 0)"
 
 
 def test_a_call_with_its_template_and_arguments() -> None:
@@ -31,13 +31,13 @@ def test_a_call_with_its_template_and_arguments() -> None:
     call = source.leading_call(source.statements[1])
     assert call is not None and call.name == "Add"
     assert [source.at(each) for each in call.arguments] == [
-        "x[chunk * 2]",
+        "x[stepRows * 2]",
         "y",
-        "Params<int, 4>(1, (chunk + 1) * 4, 0)",
-        "chunk",
+        "Params<int, 4>(1, (stepRows + 1) * 4, 0)",
+        "stepRows",
     ]
     inner = [each for each in source.calls(source.statements[1].span) if each.name == "Params"]
-    assert [source.at(each) for each in inner[0].arguments] == ["1", "(chunk + 1) * 4", "0"]
+    assert [source.at(each) for each in inner[0].arguments] == ["1", "(stepRows + 1) * 4", "0"]
     event = source.leading_call(source.statements[2])
     assert event is not None and event.template == "HardEvent::V_MTE3"
 
@@ -58,6 +58,6 @@ def test_neighbours_stand_in_one_block() -> None:
 
 def test_the_statement_around_a_place() -> None:
     source = SourceModel(TEXT)
-    found = source.statement_at(TEXT.index("chunk + 1"))
+    found = source.statement_at(TEXT.index("stepRows + 1"))
     assert found is not None and found.number == 1
     assert source.statement_at(0) is None and source.statement_at(len(TEXT) - 1) is None

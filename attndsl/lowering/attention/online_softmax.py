@@ -31,7 +31,6 @@ from attndsl.lowering.attention.tile_slots import ring_slot, score_slot, state_r
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
-    CHUNK,
     KEYS,
     LOWEST,
     REPEAT_LANES,
@@ -40,6 +39,7 @@ from attndsl.lowering.emit.loop_scalars import (
     SLOT,
     SPAN,
     SPLIT,
+    STEP_ROWS,
     TILE,
     TILES,
 )
@@ -100,11 +100,11 @@ def _seeded(context: Context, sink: nodes.Node) -> Statement:
     Of key splits the first one has it.
     """
     b, where = vector_buffers(context), sink.where
-    groups = ceil_div(CHUNK, STATISTIC_LANES)
+    groups = ceil_div(STEP_ROWS, STATISTIC_LANES)
 
     def one_step() -> list[Statement]:
-        row_max, row_sum = (whole(each, state_row(context), CHUNK) for each in (b.row_max, b.row_sum))
-        logits = whole(b.new_max, 0, CHUNK)
+        row_max, row_sum = (whole(each, state_row(context), STEP_ROWS) for each in (b.row_max, b.row_sum))
+        logits = whole(b.new_max, 0, STEP_ROWS)
         return [
             *context.rows.first_of_step(),
             Note(
@@ -237,8 +237,11 @@ def _rounded(context: Context) -> list[Statement]:
 
 def _update_maximum(context: Context) -> list[Statement]:
     b = vector_buffers(context)
-    tile_max, new_max = whole(b.tile_stat, 0, CHUNK), whole(b.new_max, 0, CHUNK)
-    row_max, rescale = whole(b.row_max, state_row(context), CHUNK), whole(b.rescale, tile_row(context), CHUNK)
+    tile_max, new_max = whole(b.tile_stat, 0, STEP_ROWS), whole(b.new_max, 0, STEP_ROWS)
+    row_max, rescale = (
+        whole(b.row_max, state_row(context), STEP_ROWS),
+        whole(b.rescale, tile_row(context), STEP_ROWS),
+    )
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
         *reduce_tile(context, "Max", LOWEST),
@@ -250,8 +253,8 @@ def _update_maximum(context: Context) -> list[Statement]:
 def _rescaling(context: Context) -> list[Statement]:
     """What is left to do with the maxima: it waits for the scores no more than they do for it."""
     b = vector_buffers(context)
-    rescale = whole(b.rescale, tile_row(context), CHUNK)
-    row_max, new_max = whole(b.row_max, state_row(context), CHUNK), whole(b.new_max, 0, CHUNK)
+    rescale = whole(b.rescale, tile_row(context), STEP_ROWS)
+    row_max, new_max = whole(b.row_max, state_row(context), STEP_ROWS), whole(b.new_max, 0, STEP_ROWS)
     return [
         Note(text="rescale = exp(rowMax - newMax)"),
         Unary(op="Exp", dst=rescale, src=rescale),

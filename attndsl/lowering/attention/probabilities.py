@@ -17,7 +17,7 @@ from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, Symbol, ceil_div, minimum
 from attndsl.lowering.attention.row_sums import adds_rounded
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, REPEAT_LANES, ROW_BEGIN, SLOT, SPAN
+from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES, ROW_BEGIN, SLOT, SPAN, STEP_ROWS
 from attndsl.lowering.emit.row_operations import C0
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import group_pitch, groups_of_repeat, vector_buffers
@@ -56,9 +56,9 @@ def to_cube(context: Context, source: Buffer, mode: str = "CAST_RINT") -> list[S
     if not as_fractals(context):
         return [Convert(dst=whole(b.prob, 0, SPAN), src=whole(source, 0, SPAN), mode=mode)]
     depth, pitch = fractal_depth(b.prob.dtype), group_pitch(context)
-    lanes = source.region(C0, CHUNK, REPEAT_LANES, context.tile_keys)
+    lanes = source.region(C0, STEP_ROWS, REPEAT_LANES, context.tile_keys)
     place = C0 // REPEAT_LANES * context.rows_of_scores * depth
-    groups = b.prob.region(place, groups_of_repeat(context), CHUNK * depth, pitch)
+    groups = b.prob.region(place, groups_of_repeat(context), STEP_ROWS * depth, pitch)
     one = ConvertToNz(dst=groups, src=lanes, mode=mode)
     return [
         Note(text="the blocks of a column of fractals, a group, follow each other, row by row"),

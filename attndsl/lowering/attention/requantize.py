@@ -16,7 +16,7 @@ from attndsl.expr import Const, Expr, select
 from attndsl.graph import nodes
 from attndsl.lowering.attention.probabilities import to_cube
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, SMALLEST, SPAN
+from attndsl.lowering.emit.loop_scalars import SMALLEST, SPAN, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, by_row, fill_row_blocks
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.operands.row_values import row_value
@@ -46,10 +46,12 @@ def keep_steps(context: Context, b: VectorBuffers, stat: Expr) -> list[Statement
     """The steps of a tile's rows from its maxima, which ``b.tile_stat`` and ``b.new_max`` hold."""
     if _given(context) is not None:
         return []
-    step = whole(_steps(context), stat, CHUNK)
+    step = whole(_steps(context), stat, STEP_ROWS)
     return [
         Note(text="step = exp(row maximum of the tile - newMax) / 127"),
-        Binary(op="Sub", dst=step, first=whole(b.tile_stat, 0, CHUNK), second=whole(b.new_max, 0, CHUNK)),
+        Binary(
+            op="Sub", dst=step, first=whole(b.tile_stat, 0, STEP_ROWS), second=whole(b.new_max, 0, STEP_ROWS)
+        ),
         Unary(op="Exp", dst=step, src=step),
         WithScalar(op="Muls", dst=step, src=step, scalar=Const(1 / LARGEST)),
         WithScalar(op="Maxs", dst=step, src=step, scalar=SMALLEST),

@@ -16,7 +16,7 @@ from attndsl.expr import Const
 from attndsl.lowering.attention.second_run import takes_tiles_again
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import R0, ROWS, STEP_ROWS, TILES
 from attndsl.lowering.emit.row_operations import reduce_blocks, reduce_tile
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -70,8 +70,8 @@ def _has_many_rows(context: Context) -> bool:
 
 def _in_step(context: Context) -> list[Statement]:
     b = vector_buffers(context)
-    row_sum, tile_sum = whole(b.row_sum, state_row(context), CHUNK), whole(b.tile_stat, 0, CHUNK)
-    rescale, note = whole(b.rescale, tile_row(context), CHUNK), Note(text=_NOTE)
+    row_sum, tile_sum = whole(b.row_sum, state_row(context), STEP_ROWS), whole(b.tile_stat, 0, STEP_ROWS)
+    rescale, note = whole(b.rescale, tile_row(context), STEP_ROWS), Note(text=_NOTE)
     rescaled = [
         Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
@@ -80,9 +80,9 @@ def _in_step(context: Context) -> list[Statement]:
     if not takes_tiles_again(context) or (softmax is not None and softmax.sink is not None):
         return [note, *reduce_tile(context, "Sum", Const(0)), *rescaled]
     # what is made of an only tile besides waits for its sums: they are those of the rows at once
-    blocks = b.row_blocks.region(0, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
-    alone = reduce_blocks("Sum", b.row_sum, b.row_blocks, CHUNK, state_row(context))
-    added = seq(reduce_blocks("Sum", b.tile_stat, b.row_blocks, CHUNK), *rescaled)
+    blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
+    alone = reduce_blocks("Sum", b.row_sum, b.row_blocks, STEP_ROWS, state_row(context))
+    added = seq(reduce_blocks("Sum", b.tile_stat, b.row_blocks, STEP_ROWS), *rescaled)
     only = If(condition=TILES == 1, then=seq(alone), otherwise=added)
     return [note, *reduce_tile(context, "Sum", Const(0), blocks), only]
 
@@ -99,7 +99,7 @@ def _buffers(context: Context) -> tuple[Buffer, Buffer]:
 def _folded(context: Context) -> list[Statement]:
     """A step's part of the sums at once."""
     blocks, _ = _buffers(context)
-    place = blocks.region(R0 * STATISTIC_LANES, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
+    place = blocks.region(R0 * STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
     return [
         Note(text="each row's sum folded to 8 lanes, reduced once after the loop"),
         *reduce_tile(context, "Sum", Const(0), place),

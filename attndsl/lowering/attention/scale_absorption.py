@@ -18,13 +18,13 @@ from attndsl.expr import Const, Expr, ExprLike, Symbol
 from attndsl.lowering.attention.tile_slots import item_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
-    CHUNK,
     LANES,
     R0,
     REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
     SMALLEST,
+    STEP_ROWS,
     TASK_ROWS,
     TILE,
 )
@@ -113,15 +113,15 @@ def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Stat
     absorbed = context.in_ub(
         "absorbedRows", context.cube_dtype, elements, "query rows with the scale absorbed"
     )
-    span = CHUNK * lanes
+    span = STEP_ROWS * lanes
     store = StoreRows(
-        dst=_absorbed_rows(context, ROW_BEGIN + R0, CHUNK),
-        src=absorbed.region(0, CHUNK, context.head_dim, lanes),
+        dst=_absorbed_rows(context, ROW_BEGIN + R0, STEP_ROWS),
+        src=absorbed.region(0, STEP_ROWS, context.head_dim, lanes),
     )
     return [
         *context.rows.first_of_step(),
         _times_scale(context, quantization, wide),
-        zero_tail(wide, CHUNK, context.head_dim, lanes),
+        zero_tail(wide, STEP_ROWS, context.head_dim, lanes),
         *_largest(context, b, wide, lanes),
         Note(text="absorbed = query * scale / factor"),
         broadcast(context, b.row_blocks, row_factors(context)[0], state_row(context)),
@@ -161,20 +161,20 @@ def _times_scale(context: Context, quantization: ChannelQuantization, wide: Buff
     body = seq(
         context.rows.each_run(load, (narrow,), spread=context.rows.has_nonzero_stride(context, name)),
         Note(text="query * scale"),
-        For(var=_ROW, end=CHUNK, body=scaled, disjoint=(wide,), runs=True),
+        For(var=_ROW, end=STEP_ROWS, body=scaled, disjoint=(wide,), runs=True),
     )
     return Alloc(buffers=(narrow,), body=body)
 
 
 def _largest(context: Context, b: VectorBuffers, wide: Buffer, lanes: int) -> list[Statement]:
     """``factor``: the power of two at or below the largest magnitude of each row."""
-    factor, span = row_factors(context)[0], whole(wide, 0, CHUNK * lanes)
-    step = whole(factor, state_row(context), CHUNK)
+    factor, span = row_factors(context)[0], whole(wide, 0, STEP_ROWS * lanes)
+    step = whole(factor, state_row(context), STEP_ROWS)
     largest = _columns(wide, lanes, lambda part: _fold("Max", part, b))
     negative = WithScalar(op="Muls", dst=span, src=span, scalar=Const(-1.0))
     return [
         Note(text="factor = max |query * scale|"),
-        Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=SMALLEST),
+        Fill(dst=whole(b.lanes, 0, STEP_ROWS * REPEAT_LANES), value=SMALLEST),
         largest,
         negative,
         _columns(wide, lanes, lambda part: _fold("Max", part, b)),
@@ -194,7 +194,7 @@ def _shift(
         return []
     factor, shift = row_factors(context)
     lanes, padded_size = quantization.lanes(context), context.signature.padded_head_size
-    span, step = CHUNK * lanes, whole(shift, state_row(context), CHUNK)
+    span, step = STEP_ROWS * lanes, whole(shift, state_row(context), STEP_ROWS)
     row = whole(wide, _ROW * lanes, padded_size)
     times = Binary(
         op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "offset"), 0, padded_size)
@@ -202,19 +202,19 @@ def _shift(
     return [
         Note(text="shift = factor * sum(absorbed * offset)"),
         Convert(dst=whole(wide, 0, span), src=whole(absorbed, 0, span), mode="CAST_NONE"),
-        For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(wide,), runs=True),
-        Fill(dst=whole(b.lanes, 0, CHUNK * REPEAT_LANES), value=Const(0)),
+        For(var=_ROW, end=STEP_ROWS, body=seq(times), disjoint=(wide,), runs=True),
+        Fill(dst=whole(b.lanes, 0, STEP_ROWS * REPEAT_LANES), value=Const(0)),
         _columns(wide, lanes, lambda part: _fold("Add", part, b)),
         RowReduce(op="Sum", dst=step, src=_lanes(b)),
-        Binary(op="Mul", dst=step, first=step, second=whole(factor, state_row(context), CHUNK)),
+        Binary(op="Mul", dst=step, first=step, second=whole(factor, state_row(context), STEP_ROWS)),
     ]
 
 
 def _columns(wide: Buffer, lanes: int, body: Callable[[Region], Statement]) -> Statement:
     """``body`` for every repeat of the step's rows."""
     if lanes == LANES:
-        return body(wide.region(0, CHUNK, REPEAT_LANES, lanes))
-    part = wide.region(C0, CHUNK, REPEAT_LANES, lanes)
+        return body(wide.region(0, STEP_ROWS, REPEAT_LANES, lanes))
+    part = wide.region(C0, STEP_ROWS, REPEAT_LANES, lanes)
     return For(var=C0, end=Const(lanes), step=REPEAT_LANES, body=seq(body(part)), disjoint=(wide,), runs=True)
 
 
@@ -228,4 +228,4 @@ def _by_row(context: Context, op: str, part: Region) -> Statement:
 
 
 def _lanes(b: VectorBuffers) -> Region:
-    return b.lanes.region(0, CHUNK, REPEAT_LANES, REPEAT_LANES)
+    return b.lanes.region(0, STEP_ROWS, REPEAT_LANES, REPEAT_LANES)

@@ -10,7 +10,7 @@ from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, Modifiers
-from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LOWEST, REPEAT_LANES, SPAN
+from attndsl.lowering.emit.loop_scalars import KEYS, LOWEST, REPEAT_LANES, SPAN, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -46,13 +46,13 @@ def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> l
     if context.cube_dtype == "int8":
         arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
-    load = LoadRows(dst=arrives.region(0, CHUNK, KEYS, size), src=source, where=context.where)
+    load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, size), src=source, where=context.where)
     applied = [statement for each in modifiers.each for statement in _applied(context, each)]
     return [
         *context.rows.first_of_step(),
         load,
         *(statement for each in modifiers.each for statement in each.load_rows(context)),
-        Let(symbol=SPAN, value=(CHUNK - 1) * size + round_up(KEYS, REPEAT_LANES)),
+        Let(symbol=SPAN, value=(STEP_ROWS - 1) * size + round_up(KEYS, REPEAT_LANES)),
         *widen,
         *scale_scores(context),
         *seen_lanes(context, applied),
@@ -82,7 +82,7 @@ def _by_rows(context: Context, item: Statement) -> Statement:
     dst, src = (whole(each.buffer, each.offset + place, lanes) for each in (item.dst, item.src))
     touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
     body = seq(replace(item, dst=dst, src=src))
-    return For(var=_ROW, end=CHUNK, body=body, disjoint=touched, runs=True)
+    return For(var=_ROW, end=STEP_ROWS, body=body, disjoint=touched, runs=True)
 
 
 def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) -> Statement:
@@ -99,7 +99,7 @@ def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) 
 def fill_tail(context: Context, value: Expr) -> Statement:
     """``value`` in the lanes after the last key, up to the end of their repeat."""
     score = vector_buffers(context).score
-    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, CHUNK, REPEAT_LANES, context.tile_keys)
+    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, STEP_ROWS, REPEAT_LANES, context.tile_keys)
     fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
     return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
 

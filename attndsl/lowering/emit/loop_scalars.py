@@ -13,7 +13,7 @@ Scalar names (all ``int64``), in the order they come into being inside a kernel:
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     itemSlot  the item's slot of the statistics of the rows of all items in work
     rowBegin, rows            the task's rows of one vector core
-    r0, chunk                 first row of a vector step, and how many; head, queryIndex: where a row stands
+    r0, stepRows              first row of a vector step, and how many; head, queryIndex: where a row stands
     span      lanes from a step's first score to its last, in whole repeats
 """
 
@@ -56,7 +56,7 @@ SPAN = Symbol("span")
 ROW_BEGIN = Symbol("rowBegin")
 ROWS = Symbol("rows")
 R0 = Symbol("r0")
-CHUNK = Symbol("chunk")
+STEP_ROWS = Symbol("stepRows")
 HEAD = Symbol("head")
 QUERY = Symbol("queryIndex")
 

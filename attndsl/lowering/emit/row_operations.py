@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.emit.emitter import Emitter
-from attndsl.lowering.emit.loop_scalars import CHUNK, KEYS, LANES, REPEAT_LANES
+from attndsl.lowering.emit.loop_scalars import KEYS, LANES, REPEAT_LANES, STEP_ROWS
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
@@ -71,17 +71,19 @@ def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, col
         return Binary(op=op, dst=lanes, first=lanes, second=beside, broadcast=True)
 
     if copies == 1:
-        return eight(Const(0), CHUNK)
+        return eight(Const(0), STEP_ROWS)
     if emit.rows_per_step.value == _GROUP:
         emit.inventory.require(emit.rows_per_step <= _GROUP, "a vector step has one group of 8 rows")
-        return eight(Const(0), CHUNK)
-    body = seq(Let(symbol=_ROWS, value=minimum(_GROUP, CHUNK - _R8)), eight(_R8, _ROWS))
-    return For(var=_R8, end=CHUNK, step=Const(_GROUP), body=body, disjoint=(target,), runs=True)
+        return eight(Const(0), STEP_ROWS)
+    body = seq(Let(symbol=_ROWS, value=minimum(_GROUP, STEP_ROWS - _R8)), eight(_R8, _ROWS))
+    return For(var=_R8, end=STEP_ROWS, step=Const(_GROUP), body=body, disjoint=(target,), runs=True)
 
 
 def by_row(emit: Emitter, op: str, target: Buffer, blocks: Buffer) -> Statement:
     """``target[r, :] = target[r, :] op blocks[r]`` over the keys of a tile."""
-    step = with_row_statistic(emit, op, target.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys), blocks, C0)
+    step = with_row_statistic(
+        emit, op, target.region(C0, STEP_ROWS, REPEAT_LANES, emit.tile_keys), blocks, C0
+    )
     return For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(step), disjoint=(target,), runs=True)
 
 
@@ -90,7 +92,7 @@ def scale_rows(emit: Emitter, op: str, target: Buffer, offset: Expr | int, block
     padded_size = emit.padded_value_size
 
     def columns(d0: Expr, width: Expr) -> Statement:
-        part = target.region(as_expr(offset) + d0, CHUNK, width, padded_size)
+        part = target.region(as_expr(offset) + d0, STEP_ROWS, width, padded_size)
         return with_row_statistic(emit, op, part, blocks, d0)
 
     return over_columns(emit, columns, target)
@@ -122,26 +124,26 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     row, the second 8 of each row, the third one. ``start`` is in the lanes that keys have no results for.
     """
     b, width, require = vector_buffers(emit), folded_lanes(emit), emit.inventory.require
-    rest: Statement = Fill(dst=whole(b.lanes, 0, CHUNK * width), value=start)
+    rest: Statement = Fill(dst=whole(b.lanes, 0, STEP_ROWS * width), value=start)
     one_repeat = int(width.value) == LANES
     require(width <= REPEAT_LANES if one_repeat else width > REPEAT_LANES, _LEVELS)
     if int(width.value) * _GROUP == emit.schedule.tile_k:
         rest = If(condition=width * STATISTIC_LANES > KEYS, then=seq(rest))
     first = BlockReduce(
         op=op,
-        dst=b.lanes.region(C0 // STATISTIC_LANES, CHUNK, STATISTIC_LANES, width),
-        src=b.score.region(C0, CHUNK, REPEAT_LANES, emit.tile_keys),
+        dst=b.lanes.region(C0 // STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, width),
+        src=b.score.region(C0, STEP_ROWS, REPEAT_LANES, emit.tile_keys),
     )
-    folded = b.lanes.region(0, CHUNK, REPEAT_LANES, width)
-    blocks = b.row_blocks.region(0, CHUNK, STATISTIC_LANES, STATISTIC_LANES)
+    folded = b.lanes.region(0, STEP_ROWS, REPEAT_LANES, width)
+    blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
     more = Binary(
         op="Max" if op == "Max" else "Add",
         dst=folded,
         first=folded,
-        second=b.lanes.region(C0, CHUNK, REPEAT_LANES, width),
+        second=b.lanes.region(C0, STEP_ROWS, REPEAT_LANES, width),
     )
     wide = For(var=C0, begin=REPEAT_LANES, end=width, step=REPEAT_LANES, body=seq(more), runs=True)
-    last = [] if into is not None else [reduce_blocks(op, b.tile_stat, b.row_blocks, CHUNK)]
+    last = [] if into is not None else [reduce_blocks(op, b.tile_stat, b.row_blocks, STEP_ROWS)]
     return [
         rest,
         For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(first), disjoint=(b.lanes,), runs=True),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, Symbol, minimum
-from attndsl.lowering.emit.loop_scalars import CHUNK, R0
+from attndsl.lowering.emit.loop_scalars import R0, STEP_ROWS
 from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.statements import For, Let, Statement, seq
 
@@ -19,8 +19,8 @@ def in_steps(
     var: Symbol = R0,
 ) -> For:
     """``for var in 0..end by step`` over ``body(var, the number of its rows, or what var counts)``."""
-    count = Let(symbol=CHUNK, value=minimum(step, end - var), where=where)
-    return For(var=var, end=end, step=step, body=seq(count, *body(var, CHUNK)), where=where)
+    count = Let(symbol=STEP_ROWS, value=minimum(step, end - var), where=where)
+    return For(var=var, end=end, step=step, body=seq(count, *body(var, STEP_ROWS)), where=where)
 
 
 def whole(buffer: Buffer, offset: Expr | int = 0, cols: Expr | int | None = None) -> Region:

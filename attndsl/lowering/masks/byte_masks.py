@@ -14,7 +14,6 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
-    CHUNK,
     FIRST_KEY,
     FIRST_QUERY,
     HEAD,
@@ -22,6 +21,7 @@ from attndsl.lowering.emit.loop_scalars import (
     KEYS,
     R0,
     ROW_BEGIN,
+    STEP_ROWS,
 )
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -106,7 +106,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
         bits = work.keep.region(_ROW * (pitch // 8), 1, pitch // 8)
         one = seq(to_bits(node, work, _ROW * pitch, bits), hide_lanes(context, node, _ROW, bits))
         touched = (vector_buffers(context).score, work.keep)
-        return [For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True)]
+        return [For(var=_ROW, end=STEP_ROWS, body=one, disjoint=touched, runs=True)]
 
     return Modifier(
         title=_title(context, node, mask),
@@ -143,7 +143,7 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     """Loaded with each step of rows, and made into bits position by position."""
     pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0
-    first, last = row // HEADS, (row + CHUNK - 1) // HEADS
+    first, last = row // HEADS, (row + STEP_ROWS - 1) // HEADS
     positions = last - first + 1
 
     def bits(position: Expr) -> Region:
@@ -183,7 +183,7 @@ def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
     """Each row of the step keeps the scores that its bits keep."""
     touched = (vector_buffers(context).score,)
     return For(
-        var=_ROW, end=CHUNK, body=seq(hide_lanes(context, node, _ROW, bits)), disjoint=touched, runs=True
+        var=_ROW, end=STEP_ROWS, body=seq(hide_lanes(context, node, _ROW, bits)), disjoint=touched, runs=True
     )
 
 

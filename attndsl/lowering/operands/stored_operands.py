@@ -15,7 +15,6 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.lookups import Term, element, row_terms, terms
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
-    CHUNK,
     FIRST_KEY,
     FIRST_QUERY,
     HEAD,
@@ -24,6 +23,7 @@ from attndsl.lowering.emit.loop_scalars import (
     R0,
     ROW_BEGIN,
     SPAN,
+    STEP_ROWS,
 )
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
@@ -129,7 +129,7 @@ def _step_positions() -> tuple[Expr, Expr]:
     """The first position of the step, counted from that of the task, and how many the step has."""
     row = ROW_BEGIN + R0
     first = row // HEADS
-    return first, (row + CHUNK - 1) // HEADS - first + 1
+    return first, (row + STEP_ROWS - 1) // HEADS - first + 1
 
 
 def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
@@ -215,7 +215,7 @@ def _loaded(
         row = ROW_BEGIN + R0
         position = (row + ROW) // HEADS - row // HEADS
         lanes, source = row_lanes(context, target, ROW), row_lanes(context, narrow, position)
-        each = For(var=ROW, end=CHUNK, body=seq(widen(lanes, source)), disjoint=(target,), runs=True)
+        each = For(var=ROW, end=STEP_ROWS, body=seq(widen(lanes, source)), disjoint=(target,), runs=True)
         return [If(condition=HEADS == 1, then=seq(together), otherwise=seq(each))]
 
     return ScoreOperand(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.loop_scalars import STEP_ROWS
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.operation_chains import has_weighted_sum
@@ -47,7 +47,7 @@ def with_channels(
     dtype, slots = context.parameter(tensor.name).dtype, context.schedule.result_slots
     meaning = f"{tensor.name} of the rows"
     loaded = context.in_ub(f"{name}Rows", dtype, size, meaning, slots)
-    span = CHUNK * context.padded_value_size
+    span = STEP_ROWS * context.padded_value_size
     numbers, widened = whole(loaded, 0, span), list[Statement]()
     if dtype != "float32":
         numbers = _beside(context, f"{name}Wide", f"{meaning}, widened", span)

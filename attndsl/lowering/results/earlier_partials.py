@@ -14,7 +14,7 @@ from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, LOWEST, R0, REPEAT_LANES, ROWS, SPLIT
+from attndsl.lowering.emit.loop_scalars import LOWEST, R0, REPEAT_LANES, ROWS, SPLIT, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, over_columns, scale_rows
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -70,11 +70,11 @@ def merge_earlier(context: Context) -> Stage:
 def _merged(context: Context, partial: nodes.EarlierPartial) -> list[Statement]:
     """The rows of a step, merged with those of a partial."""
     b, where, offset = vector_buffers(context), partial.where, R0 * context.padded_value_size
-    row_max, row_sum = (whole(each, state_row(context), CHUNK) for each in (b.row_max, b.row_sum))
-    weight, new_max = whole(b.new_max, 0, CHUNK), whole(b.tile_stat, 0, CHUNK)
-    span = CHUNK * context.padded_value_size
+    row_max, row_sum = (whole(each, state_row(context), STEP_ROWS) for each in (b.row_max, b.row_sum))
+    weight, new_max = whole(b.new_max, 0, STEP_ROWS), whole(b.tile_stat, 0, STEP_ROWS)
+    span = STEP_ROWS * context.padded_value_size
     sums, rows = whole(b.accumulator, offset, span), whole(b.partial, 0, span)
-    logs, groups = _log_sum_exps(context), ceil_div(CHUNK, STATISTIC_LANES)
+    logs, groups = _log_sum_exps(context), ceil_div(STEP_ROWS, STATISTIC_LANES)
     lands = _landing(context, partial)
     added = seq(
         *_loaded(context, partial, lands),
@@ -137,7 +137,7 @@ def _loaded(context: Context, partial: nodes.EarlierPartial, lands: Buffer) -> l
     loads, arrived = rows.each_run(load, (lands,), spread=spread), vector_buffers(context).partial
     if lands is arrived:
         return [loads]
-    source, target = (whole(each, 0, CHUNK * padded_size) for each in (lands, arrived))
+    source, target = (whole(each, 0, STEP_ROWS * padded_size) for each in (lands, arrived))
     return [loads, Convert(dst=target, src=source, mode="CAST_NONE", where=partial.where)]
 
 
@@ -159,7 +159,7 @@ def _where_present(context: Context, logs: Buffer, rows: Buffer) -> list[Stateme
         return Binary(op="Add", dst=part, first=part, second=blocks, broadcast=True)
 
     eight = seq(
-        Let(symbol=_ROWS, value=minimum(_GROUP, CHUNK - _R8)),
+        Let(symbol=_ROWS, value=minimum(_GROUP, STEP_ROWS - _R8)),
         Fill(dst=told, value=Const(0.0)),
         over_columns(context, spread, lanes),
         CompareWithScalar(dst=present, src=told, scalar=LOWEST, mode="GE"),
@@ -167,5 +167,5 @@ def _where_present(context: Context, logs: Buffer, rows: Buffer) -> list[Stateme
     )
     return [
         Note(text="0 in rows that are absent, whose log-sum-exp is -inf"),
-        For(var=_R8, end=CHUNK, step=Const(_GROUP), body=eight, disjoint=(rows,), runs=True),
+        For(var=_R8, end=STEP_ROWS, step=Const(_GROUP), body=eight, disjoint=(rows,), runs=True),
     ]

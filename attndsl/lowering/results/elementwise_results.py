@@ -12,7 +12,7 @@ from functools import partial
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.loop_scalars import STEP_ROWS
 from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.errors import NotLowered
@@ -45,7 +45,7 @@ def row_operation(
     """
     assert isinstance(node, nodes.Elementwise)
     operation = OPERATIONS[node.op]
-    rows = whole(source, offset, CHUNK * context.padded_value_size)
+    rows = whole(source, offset, STEP_ROWS * context.padded_value_size)
     if operation.own is not None:
         title = Note(text=f"result = {operation.of('result')}  ({context.spec_line(node.where)})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
@@ -88,7 +88,7 @@ def _with_statistics(
         if node.op != "subtract":
             what = f"'{node.op}' of a function of numbers of rows by the result"
             raise NotLowered(what, node.where, "write result * (1 / number), or exp(-number)")
-        rows = whole(source, offset, CHUNK * context.padded_value_size)
+        rows = whole(source, offset, STEP_ROWS * context.padded_value_size)
         turned = [WithScalar(op="Muls", dst=rows, src=rows, scalar=Const(-1.0), where=node.where)]
     op = "Add" if turned else OPERATIONS[node.op].tensor
     return [*made, *turned, scale_rows(context, op, source, offset, blocks)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Expr, Load, Scope, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK
+from attndsl.lowering.emit.loop_scalars import STEP_ROWS
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import leaving_rows
 from attndsl.lowering.errors import NotLowered
@@ -110,7 +110,7 @@ def _pitch(context: Context, dtype: str) -> Const:
 
 
 def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
-    span = CHUNK * context.padded_value_size
+    span = STEP_ROWS * context.padded_value_size
     return Convert(
         dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
     )
@@ -118,7 +118,7 @@ def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, p
 
 def _as_they_are(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """fp32 rows leave from a buffer of their own, so that the next rows do not wait for the store."""
-    span = CHUNK * context.padded_value_size
+    span = STEP_ROWS * context.padded_value_size
     copied = whole(result, 0, span)
     return WithScalar(
         op="Adds", dst=copied, src=whole(source, offset, span), scalar=Const(0), where=context.where
@@ -127,7 +127,7 @@ def _as_they_are(context: Context, source: Buffer, offset: Expr, result: Buffer,
 
 def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     """Integral fp32 rows by way of fp16, which holds them exactly; row by row where rows get wider."""
-    padded_size, span = context.padded_value_size, CHUNK * pitch
+    padded_size, span = context.padded_value_size, STEP_ROWS * pitch
     elements = context.rows_per_step * pitch
     half = context.in_ub("resultHalf", "float16", elements, "integer-valued results in fp16")
     row = Convert(
@@ -135,7 +135,7 @@ def _to_int8(context: Context, source: Buffer, offset: Expr, result: Buffer, pit
         src=whole(source, offset + _ROW * padded_size, padded_size),
         mode="CAST_RINT",
     )
-    by_row = For(var=_ROW, end=CHUNK, body=seq(row), disjoint=(half,), runs=True)
+    by_row = For(var=_ROW, end=STEP_ROWS, body=seq(row), disjoint=(half,), runs=True)
     at_once = Convert(dst=whole(half, 0, span), src=whole(source, offset, span), mode="CAST_RINT")
     return seq(
         at_once if pitch.same(padded_size) else by_row,
@@ -148,7 +148,7 @@ def _quantize(
 ) -> list[Statement]:
     """``clip(round_half_even(x * scale + offset))``, integral in fp32 afterwards; fp16 holds it exactly."""
     assert isinstance(node, nodes.Quantize)
-    rows = whole(source, offset, CHUNK * context.padded_value_size)
+    rows = whole(source, offset, STEP_ROWS * context.padded_value_size)
     steps = [_by_channel(context, node.scale, "Mul", source, offset, step)]
     if node.offset is not None:
         steps.append(_by_channel(context, node.offset, "Add", source, offset, step))
@@ -168,7 +168,7 @@ def _by_channel(
     """``rows = rows op factor``, where the fp32 factor is one number or one a channel of each head."""
     tensor = stored_plain(factor)
     padded_size, name, s = context.padded_value_size, tensor.name, context.schedule
-    rows = whole(source, offset, CHUNK * padded_size)
+    rows = whole(source, offset, STEP_ROWS * padded_size)
     one_for_all = context.stride(name, "E")
     number = Load(name, Const(0), scope=Scope.GLOBAL)
     scalar = WithScalar(op=f"{op}s", dst=rows, src=rows, scalar=number, where=factor.where)
@@ -184,7 +184,7 @@ def _by_channel(
         return LoadRows(dst=target, src=context.rows.place(context, name, run, context.value_dim))
 
     combine = Binary(
-        op=op, dst=rows, first=rows, second=whole(loaded, 0, CHUNK * padded_size), where=factor.where
+        op=op, dst=rows, first=rows, second=whole(loaded, 0, STEP_ROWS * padded_size), where=factor.where
     )
     spread = context.rows.has_nonzero_stride(context, name, within="E")
     by_row = Alloc(buffers=(loaded,), body=seq(step.each_run(load, (loaded,), spread=spread), combine))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_HEAD, HEAD, LOWEST, QUERY, SMALLEST
+from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, HEAD, LOWEST, QUERY, SMALLEST, STEP_ROWS
 from attndsl.lowering.emit.row_operations import scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -71,8 +71,8 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
         Let(symbol=_TOKEN, value=_UNIT // _STEPS),
         Let(symbol=FIRST_HEAD, value=_UNIT % _STEPS * step),
         Let(symbol=HEAD, value=FIRST_HEAD),
-        Let(symbol=CHUNK, value=minimum(step, heads - FIRST_HEAD)),
-        Let(symbol=_LANES, value=CHUNK * STATISTIC_LANES),
+        Let(symbol=STEP_ROWS, value=minimum(step, heads - FIRST_HEAD)),
+        Let(symbol=_LANES, value=STEP_ROWS * STATISTIC_LANES),
         Let(symbol=_ROW0, value=_TOKEN * heads + FIRST_HEAD),
         *context.rows.enter_token(context, _TOKEN),
         _if_it_exists(context, body),
@@ -101,7 +101,7 @@ def _merged(contexts: Sequence[Context]) -> list[Statement]:
     return [
         Fill(dst=_lanes(b.merged_max), value=LOWEST),
         Fill(dst=merged_sum, value=Const(0)),
-        Fill(dst=whole(accumulator, 0, CHUNK * context.padded_value_size), value=Const(0)),
+        Fill(dst=whole(accumulator, 0, STEP_ROWS * context.padded_value_size), value=Const(0)),
         *(_parts_of(each) for each in contexts),
         *store_statistics(context, _MERGED),
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
@@ -113,7 +113,7 @@ def _merged(contexts: Sequence[Context]) -> list[Statement]:
 def _added(contexts: Sequence[Context], terms: Sequence[Term]) -> list[Statement]:
     """The sum of what becomes of the rows of each attention."""
     context = contexts[0]
-    accumulator, span = vector_buffers(context).accumulator, CHUNK * context.padded_value_size
+    accumulator, span = vector_buffers(context).accumulator, STEP_ROWS * context.padded_value_size
     total, rows = whole(_sum_of_attentions(context), 0, span), whole(accumulator, 0, span)
     found: list[Statement] = [Fill(dst=total, value=Const(0))]
     for each, term in zip(contexts, terms, strict=True):
@@ -143,9 +143,9 @@ def _each_run(
 ) -> Seq:
     """The heads of a step: neighbours of one token."""
     if spread:
-        return seq(body(RowRun(Const(0), CHUNK, "N")))
+        return seq(body(RowRun(Const(0), STEP_ROWS, "N")))
     one = seq(Let(symbol=HEAD, value=FIRST_HEAD + _ROW), body(RowRun(_ROW, Const(1), "N")))
-    return seq(For(var=_ROW, end=CHUNK, body=one, disjoint=touched, runs=True))
+    return seq(For(var=_ROW, end=STEP_ROWS, body=one, disjoint=touched, runs=True))
 
 
 def _spread(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
@@ -169,14 +169,14 @@ def _merge_one(context: Context) -> Seq:
     b, state = _blocks(context), vector_buffers(context)
     padded_size = context.padded_value_size
     accumulator, partial = (
-        whole(buffer, 0, CHUNK * padded_size) for buffer in (state.accumulator, state.partial)
+        whole(buffer, 0, STEP_ROWS * padded_size) for buffer in (state.accumulator, state.partial)
     )
     merged_max, merged_sum, part_max, part_sum, new_max, rescale = (
         _lanes(buffer)
         for buffer in (b.merged_max, b.merged_sum, b.part_max, b.part_sum, b.new_max, b.rescale)
     )
     place = _PARTIAL_ROW * STATISTIC_LANES
-    rows = partial_out(context).region(_PARTIAL_ROW * padded_size, 1, CHUNK * padded_size)
+    rows = partial_out(context).region(_PARTIAL_ROW * padded_size, 1, STEP_ROWS * padded_size)
     body = seq(
         LoadRows(dst=part_max, src=partial_max(context).region(place, 1, _LANES)),
         LoadRows(dst=part_sum, src=partial_sum(context).region(place, 1, _LANES)),

@@ -16,7 +16,7 @@ from attndsl.lowering.attention.step_scores import loaded_buffers
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROW_BEGIN, ROWS, SLOT, TILES
+from attndsl.lowering.emit.loop_scalars import R0, ROW_BEGIN, ROWS, SLOT, STEP_ROWS, TILES
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, row_inverses, vector_buffers
@@ -63,7 +63,7 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
         context.rows_of_scores * context.tile_keys >= values,
         "the place of scores holds a core's weighted sums",
     )
-    taken, state = CHUNK * padded_size, statistics_of_item(context)
+    taken, state = STEP_ROWS * padded_size, statistics_of_item(context)
     source = out_ring(context).region((SLOT * context.rows.rows_per_task(context) + ROW_BEGIN) * padded_size)
 
     def store(run: RowRun) -> Statement:
@@ -88,7 +88,7 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
         then=seq(
             *context.rows.length_of_stored_runs(),
             Let(symbol=R0, value=Const(0)),
-            Let(symbol=CHUNK, value=ROWS),
+            Let(symbol=STEP_ROWS, value=ROWS),
             *store_statistics(context, state, loaded_buffers(context, modifiers)),
             Alloc(buffers=loaded_buffers(context, modifiers), body=body),
         ),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, ROWS
+from attndsl.lowering.emit.loop_scalars import ROWS, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -53,7 +53,7 @@ def _step(context: Context, quantization: ChannelQuantization, r0: Expr) -> list
     times = Binary(
         op="Mul", dst=row, first=row, second=whole(quantization.wide(context, "scale"), 0, padded_size)
     )
-    scaled = For(var=_ROW, end=CHUNK, body=seq(times), disjoint=(b.accumulator,), runs=True)
+    scaled = For(var=_ROW, end=STEP_ROWS, body=seq(times), disjoint=(b.accumulator,), runs=True)
     note = Note(text="accumulator = accumulator * scale")
     return [*_add_offset(context, quantization, r0), note, scaled]
 
@@ -63,13 +63,13 @@ def _add_offset(context: Context, quantization: ChannelQuantization, r0: Expr) -
         return []
     b, padded_size = vector_buffers(context), context.padded_value_size
     added = context.channel_rows
-    row, span = whole(added, _ROW * padded_size, padded_size), CHUNK * padded_size
+    row, span = whole(added, _ROW * padded_size, padded_size), STEP_ROWS * padded_size
     offset = whole(quantization.wide(context, "offset"), 0, padded_size)
     copy = WithScalar(op="Adds", dst=row, src=offset, scalar=Const(0))
     accumulator = whole(b.accumulator, r0 * padded_size, span)
     return [
         Note(text="accumulator = accumulator + rowSum * offset"),
-        For(var=_ROW, end=CHUNK, body=seq(copy), disjoint=(added,), runs=True),
+        For(var=_ROW, end=STEP_ROWS, body=seq(copy), disjoint=(added,), runs=True),
         broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         scale_rows(context, "Mul", added, 0, b.row_blocks),
         Binary(op="Add", dst=accumulator, first=accumulator, second=whole(added, 0, span)),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, R0, ROWS, SMALLEST, SPLIT
+from attndsl.lowering.emit.loop_scalars import R0, ROWS, SMALLEST, SPLIT, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import leaving_rows, vector_buffers
@@ -76,7 +76,7 @@ def _normalized(context: Context) -> list[Statement]:
     A row without keys has sum 0 and accumulator 0; the smallest normal number as sum gives its zeros.
     """
     b = vector_buffers(context)
-    row_sum = whole(b.row_sum, state_row(context), CHUNK)
+    row_sum = whole(b.row_sum, state_row(context), STEP_ROWS)
     offset = R0 * context.padded_value_size
     if context.attention.softmax is None:
         return [epilogue(context, b.accumulator, offset, statistics_of_item(context))]
@@ -120,7 +120,7 @@ def _partial(context: Context) -> list[Statement]:
 
         return seq(*lets, *(store(*each) for each in stored))
 
-    copied = CHUNK * padded_size
+    copied = STEP_ROWS * padded_size
     sums = whole(b.accumulator, R0 * padded_size, copied)
     body = seq(
         broadcast(context, max_out, b.row_max, state_row(context)),

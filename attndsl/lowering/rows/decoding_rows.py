@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr
 from attndsl.lowering.emit.emitter import Emitter
-from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, R0, ROW_BEGIN, TASK
+from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, R0, ROW_BEGIN, STEP_ROWS, TASK
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import tiling_field_ref
@@ -60,7 +60,7 @@ class DecodingRows(RowSpace):
         return self.enter_row(ROW_BEGIN + R0)
 
     def runs(self, body: Callable[[RowRun], Statement], by_row: Callable[[], For]) -> Seq:
-        return seq(body(RowRun(Const(0), CHUNK, "N")))
+        return seq(body(RowRun(Const(0), STEP_ROWS, "N")))
 
     def enter_row(self, row: Expr) -> list[Statement]:
         return [Let(symbol=HEAD, value=FIRST_HEAD + row)]

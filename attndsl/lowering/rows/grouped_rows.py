@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
-from attndsl.lowering.emit.loop_scalars import BATCH, CHUNK, FIRST_HEAD, HEAD, HEADS, TASK
+from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, STEP_ROWS, TASK
 from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.operation_chains import other_operand
 from attndsl.lowering.match.schedule_options import BAND_ROWS
@@ -151,7 +151,7 @@ class GroupedRows(DecodingRows):
 
     def each_stored_run(self, body: Callable[[RowRun], Statement]) -> Seq:
         """The heads of a batch row are a run."""
-        return self.each_of_length(HEADS, body, RowRun(Const(0), CHUNK, "N"))
+        return self.each_of_length(HEADS, body, RowRun(Const(0), STEP_ROWS, "N"))
 
     def enter_row(self, row: Expr) -> list[Statement]:
         return [

@@ -166,7 +166,7 @@ class PositionTiles:
     @staticmethod
     def _in_turn(task: Expr, tiles: Expr) -> list[Statement]:
         """The positions of one head follow each other: cores share keys and values."""
-        why = "the positions of one head follow each other: cores share its keys and values in L2"
+        why = "positions of one head come in turn: cores share its keys and values in L2"
         return [Let(symbol=_TILE, value=task % tiles, why=why), Let(symbol=HEAD_TASK, value=task // tiles)]
 
     @staticmethod

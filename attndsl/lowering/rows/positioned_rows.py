@@ -15,7 +15,6 @@ from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
-    CHUNK,
     FIRST_HEAD,
     FIRST_QUERY,
     HEAD,
@@ -26,6 +25,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROW_BEGIN,
     ROW_FRACTALS,
     ROWS,
+    STEP_ROWS,
 )
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.batch_extents import batch_count, packed_start
@@ -79,7 +79,7 @@ class PositionedRows(RowSpace):
 
     def step_positions(self) -> tuple[Expr, Expr]:
         row = ROW_BEGIN + R0
-        return self.positions_of(row, row + CHUNK - 1)
+        return self.positions_of(row, row + STEP_ROWS - 1)
 
     def positions_of(self, first: Expr, last: Expr) -> tuple[Expr, Expr]:
         return FIRST_QUERY + first // HEADS, FIRST_QUERY + last // HEADS
@@ -181,7 +181,7 @@ class PositionedRows(RowSpace):
         same_head = seq(
             Let(symbol=HEAD, value=FIRST_HEAD),
             Let(symbol=QUERY, value=FIRST_QUERY + (ROW_BEGIN + R0)),
-            body(RowRun(Const(0), CHUNK, self.run_axis)),
+            body(RowRun(Const(0), STEP_ROWS, self.run_axis)),
         )
         return seq(If(condition=HEADS == 1, then=same_head, otherwise=seq(by_row())))
 
@@ -193,7 +193,7 @@ class PositionedRows(RowSpace):
 
     def each_stored_run(self, body: Callable[[RowRun], Statement]) -> Seq:
         return self.each_of_length(
-            _RUN_LENGTH, body, RowRun(Const(0), CHUNK, self.run_axis, one_head=HEADS == 1)
+            _RUN_LENGTH, body, RowRun(Const(0), STEP_ROWS, self.run_axis, one_head=HEADS == 1)
         )
 
     def enter_row(self, row: Expr) -> list[Statement]:

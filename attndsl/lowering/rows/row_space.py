@@ -23,7 +23,6 @@ from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
-    CHUNK,
     FIRST_HEAD,
     HEAD,
     HEADS,
@@ -32,6 +31,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROW_BEGIN,
     ROW_FRACTALS,
     ROWS,
+    STEP_ROWS,
     TASK_ROWS,
 )
 from attndsl.lowering.rows.row_segments import RowSegment, load_matrix
@@ -46,7 +46,7 @@ from attndsl.tile.statements import For, If, Let, Seq, Statement, seq
 ROW = Symbol("row")
 """The running row of :meth:`RowSpace.each_row`, within the step."""
 _HEAD_TILE = Symbol("headTile")
-_NEIGHBOURS = "the heads of one key/value head follow each other: cores share its keys and values in L2"
+_NEIGHBOURS = "heads of one key/value head come in turn: cores share its keys and values in L2"
 _RUN, _RUN_ROWS = Symbol("run"), Symbol("runRows")
 _AXES = ("B", "S", "N", "K", "Q")
 
@@ -322,11 +322,11 @@ class RowSpace(ABC):
         first = ROW_BEGIN + R0
         run = seq(
             Let(symbol=ROW, value=maximum(0, _RUN * length - first)),
-            Let(symbol=_RUN_ROWS, value=minimum(CHUNK, (_RUN + 1) * length - first) - ROW),
+            Let(symbol=_RUN_ROWS, value=minimum(STEP_ROWS, (_RUN + 1) * length - first) - ROW),
             *self.enter_row(first + ROW),
             body(replace(whole, row=ROW, rows=_RUN_ROWS)),
         )
-        end = ceil_div(first + CHUNK, length)
+        end = ceil_div(first + STEP_ROWS, length)
         return seq(For(var=_RUN, begin=first // length, end=end, body=run, runs=True))
 
     @abstractmethod
@@ -336,7 +336,7 @@ class RowSpace(ABC):
     def each_row(self, body: Callable[[Expr], Statement], touched: tuple[Buffer, ...] = ()) -> For:
         """``body`` for every row of the step, with its indices defined."""
         place = self.enter_row(ROW_BEGIN + R0 + ROW)
-        return For(var=ROW, end=CHUNK, body=seq(*place, body(ROW)), disjoint=touched, runs=True)
+        return For(var=ROW, end=STEP_ROWS, body=seq(*place, body(ROW)), disjoint=touched, runs=True)
 
     @abstractmethod
     def enter_row(self, row: Expr) -> list[Statement]:

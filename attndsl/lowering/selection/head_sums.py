@@ -9,7 +9,7 @@ from __future__ import annotations
 from attndsl.expr import Const, Expr, Symbol, select
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import CHUNK, HEADS, KEYS, R0, SMALLEST
+from attndsl.lowering.emit.loop_scalars import HEADS, KEYS, R0, SMALLEST, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import row_inverses, vector_buffers
@@ -28,7 +28,7 @@ def add_heads(context: Context) -> list[Statement]:
     """
     b = vector_buffers(context)
     inverses = row_inverses(context)
-    row_sum, inverse = (whole(each, state_row(context), CHUNK) for each in (b.row_sum, inverses))
+    row_sum, inverse = (whole(each, state_row(context), STEP_ROWS) for each in (b.row_sum, inverses))
     return [
         Note(text="score = score / rowSum, then added to the sums of its position"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=top_k(context).where),
@@ -38,7 +38,7 @@ def add_heads(context: Context) -> list[Statement]:
         by_row(context, "Mul", b.score, b.row_blocks),
         *(_add_pairs(context, apart) for apart in levels(context)),
         Let(symbol=_ADDED, value=rows_of_sums(context)),
-        For(var=_ROW, end=CHUNK, step=_ADDED, body=seq(_add_row(context)), runs=True),
+        For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(_add_row(context)), runs=True),
     ]
 
 
@@ -62,7 +62,7 @@ def _add_pairs(context: Context, apart: int) -> If:
     score = vector_buffers(context).score
     first = _probabilities(context, _ROW)
     add = Binary(op="Add", dst=first, first=first, second=_probabilities(context, _ROW + apart))
-    loop = For(var=_ROW, end=CHUNK, step=Const(2 * apart), body=seq(add), disjoint=(score,), runs=True)
+    loop = For(var=_ROW, end=STEP_ROWS, step=Const(2 * apart), body=seq(add), disjoint=(score,), runs=True)
     return If(condition=HEADS % (2 * apart) == 0, then=seq(loop))
 
 

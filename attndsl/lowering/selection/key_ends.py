@@ -13,7 +13,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.attention.step_scores import fill_tail, loaded_buffers
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import CHUNK, FIRST_KEY, KEYS, REPEAT_LANES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEYS, REPEAT_LANES, STEP_ROWS
 from attndsl.lowering.emit.row_operations import reduce_tile
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -50,7 +50,7 @@ def find_ends(context: Context, modifiers: Modifiers) -> Stage:
         end=positions,
         step=BLOCK_COUNT * (at_once * cores),
         body=seq(
-            Let(symbol=CHUNK, value=minimum(at_once, positions - _FIRST)),
+            Let(symbol=STEP_ROWS, value=minimum(at_once, positions - _FIRST)),
             Fill(dst=whole(b.new_max, 0, at_once), value=Const(0)),
             _over_tiles(context, modifiers, _of_tile(context, node, mask, work)),
             *_all_where_none(context),
@@ -94,11 +94,11 @@ def _of_tile(context: Context, node: nodes.Replace, mask: nodes.Input, work: Byt
     numbers = whole(selection_buffers(context).term, 0, round_up(KEYS, REPEAT_LANES))
     to_bits_of_row = to_bits(node, work, _ROW * pitch, bits)
     shown = SelectOrScalar(dst=score_lanes(context, _ROW), bits=bits, src=numbers, scalar=Const(0))
-    source = context.gm(mask.name, _FIRST * along + FIRST_KEY, CHUNK, KEYS, along)
+    source = context.gm(mask.name, _FIRST * along + FIRST_KEY, STEP_ROWS, KEYS, along)
     return seq(
-        LoadRows(dst=work.loaded.region(0, CHUNK, KEYS, pitch), src=source, where=node.where),
-        For(var=_ROW, end=CHUNK, body=seq(to_bits_of_row), disjoint=(work.keep,), runs=True),
-        For(var=_ROW, end=CHUNK, body=seq(shown), disjoint=(b.score,), runs=True),
+        LoadRows(dst=work.loaded.region(0, STEP_ROWS, KEYS, pitch), src=source, where=node.where),
+        For(var=_ROW, end=STEP_ROWS, body=seq(to_bits_of_row), disjoint=(work.keep,), runs=True),
+        For(var=_ROW, end=STEP_ROWS, body=seq(shown), disjoint=(b.score,), runs=True),
         fill_tail(context, Const(0)),
         *reduce_tile(context, "Max", Const(0)),
         Binary(op="Max", dst=found, first=found, second=part),
@@ -121,8 +121,8 @@ def _stored(context: Context) -> Alloc:
     return Alloc(
         buffers=(ends,),
         body=seq(
-            Convert(dst=whole(ends, 0, CHUNK), src=found, mode="CAST_RINT"),
-            StoreRows(dst=key_ends(context).region(_FIRST, 1, CHUNK), src=whole(ends, 0, CHUNK)),
+            Convert(dst=whole(ends, 0, STEP_ROWS), src=found, mode="CAST_RINT"),
+            StoreRows(dst=key_ends(context).region(_FIRST, 1, STEP_ROWS), src=whole(ends, 0, STEP_ROWS)),
         ),
     )
 
@@ -130,4 +130,4 @@ def _stored(context: Context) -> Alloc:
 def _found(context: Context) -> tuple[Region, Region]:
     """The ends of all tiles so far, and those of the present one."""
     b = vector_buffers(context)
-    return whole(b.new_max, 0, CHUNK), whole(b.tile_stat, 0, CHUNK)
+    return whole(b.new_max, 0, STEP_ROWS), whole(b.tile_stat, 0, STEP_ROWS)
