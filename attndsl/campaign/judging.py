@@ -6,7 +6,7 @@ import errno
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -39,6 +39,7 @@ from attndsl.verify.judge.compare import (
     Errors,
     Level,
     Ratios,
+    Shared,
     compare,
     extended,
     index_text,
@@ -179,12 +180,14 @@ def _reach(case: Case, call: Call) -> int:
 @dataclass(frozen=True)
 class Wanted:
     """What results are judged by: golden ones, the benchmark's, the ratios' limits, and ``reach``: how many
-    bounds the benchmark's error may extend the bound to."""
+    bounds the benchmark's error may extend the bound to. ``shared``: what judging one backend has found that
+    holds for the others, by result."""
 
     golden: Golden
     benchmark: tuple[Array | None, ...]
     level: Level | None
     reach: int = 1
+    shared: dict[str, Shared] = field(default_factory=dict, init=False)
 
 
 def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = None) -> BackendResult:
@@ -278,6 +281,7 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
         slack=want.slack,
         sizes=sizes,
         precision=benchmark.precision(call, want.name),
+        shared=wanted.shared.setdefault(want.name, Shared()),
     )
 
 

@@ -17,9 +17,9 @@ LN_SMALLEST = -126 * math.log(2)  # exp of less is subnormal in float32
 
 def sigmoid(x: Array, out: Array | None = None) -> Array:
     """``1 / (1 + exp(-x))``, without overflow for large negative x; written to ``out``, if given."""
-    small = np.exp(-np.abs(x))
-    numerator = np.where(x >= 0, 1, small)
-    result: Array = np.divide(numerator, 1 + small, out=out)
+    small = np.asarray(np.exp(-np.abs(x)))  # at most 1
+    numerator = np.maximum(small, x >= 0)
+    result: Array = np.divide(numerator, np.add(small, 1, out=small), out=out)
     return result
 
 

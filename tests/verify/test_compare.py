@@ -12,6 +12,7 @@ from attndsl.verify.judge.compare import (
     THRESHOLD,
     Errors,
     Ratios,
+    Shared,
     compare,
     measure,
     ratios,
@@ -384,3 +385,26 @@ def test_where_the_benchmark_overflows_small_means_are_held_to_their_own_roundin
     actual = (golden * (1 + off * np.where(np.arange(8) % 2, 1, -1))).astype(np.float16)
     found = compare(actual, golden, np.full((4, 8), np.nan, np.float16), bound=2.0**-8)
     assert found.error < found.bound and found.ok == ok
+
+
+def test_judgements_of_several_results_measure_the_benchmark_once(result, monkeypatch):
+    golden, base = result
+    measured = []
+    monkeypatch.setattr(module, "measure", lambda *told: measured.append(told) or measure(*told))
+    off = (golden * 1.01).astype(base.dtype)
+    alone = [compare(each, golden, base, bound=0.1) for each in (base, off, base)]
+    shared, before = Shared(), len(measured)
+    together = [compare(each, golden, base, bound=0.1, shared=shared) for each in (base, off, base)]
+    assert together == alone and [each.ok for each in alone] == [True, False, True]
+    assert before == 6 and len(measured) - before == 4  # each result, and the benchmark
+
+
+def test_what_a_wrong_nan_leaves_to_compare_is_not_kept_for_other_results(result):
+    golden, base = result
+    wrong = base.copy()
+    wrong[1, 3] = np.nan
+    shared = Shared()
+    for actual, count in ((wrong, golden.size - 1), (base, golden.size), (wrong, golden.size - 1)):
+        found = compare(actual, golden, base, bound=0.1, shared=shared)
+        assert found == compare(actual, golden, base, bound=0.1)
+        assert found.benchmark.count == count

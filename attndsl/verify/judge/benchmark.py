@@ -179,10 +179,10 @@ def _scores(state: State, scores: Node, block: Block, dtype: np.dtype[Any]) -> A
         whole_numbers = isinstance(node, Scores) and DTYPES[state.call.dtype].kind == "i"
         if isinstance(node, _STORED) and "T" in node.axes and not whole_numbers:
             value = evaluate(state, node, block)
-            beyond = np.isfinite(value) & (np.abs(value) > _BEYOND)
-            value = np.where(beyond, np.clip(value, -lowest, lowest), value)
-            if isinstance(node, Replace):
-                value = np.where(np.isinf(value), value, np.clip(value, -lowest, lowest))
+            largest = lowest if isinstance(node, Replace) else np.float32(_BEYOND)
+            if not np.abs(value).max(initial=0) <= largest:  # NaN is not
+                beyond = np.isfinite(value) & (np.abs(value) > largest)
+                value = np.where(beyond, np.clip(value, -lowest, lowest), value)
             # What users of this node will find instead of its own value.
             block.values[id(node)] = _stored(value, dtype)
     return np.broadcast_to(evaluate(state, scores, block), block.shape)

@@ -41,13 +41,16 @@ The golden result is computed in float64 and not rounded. Three judgements are m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
 import numpy as np
 
 from attndsl.reference.state import rounded
 from attndsl.spec.contract.layout import Array
 
+_Found = TypeVar("_Found")
 THRESHOLD = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
 SMALL_ERROR = {"float16": 2.0**-16, "bfloat16": 2.0**-16, "float32": 2.0**-30}
 CHANCE = 9
@@ -180,6 +183,20 @@ class Comparison:
         return ratios(self.errors, self.benchmark, self.dtype)
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What the judgements of several results have in common that are held against the same golden result and
+    the same benchmark, with the same sizes and slack: found when the first of them asks for it."""
+
+    known: dict[str, object] = field(default_factory=dict)
+
+    def once(self, name: str, find: Callable[[], _Found]) -> _Found:
+        """``find()``, asked once for each name."""
+        if name not in self.known:
+            self.known[name] = find()
+        return cast("_Found", self.known[name])
+
+
 def tolerance(dtype: str, keys: int, *, dequantized: bool = False) -> float:
     """The elementwise bound of a result.
 
@@ -206,6 +223,7 @@ def compare(
     slack: Array | None = None,
     sizes: Array | None = None,
     precision: str = "",
+    shared: Shared | None = None,
 ) -> Comparison:
     """Judge a result.
 
@@ -222,6 +240,8 @@ def compare(
         sizes: what errors are measured in, at least 1, the same shape; None: ``max(1, |golden|)``.
         precision: the dtype whose thresholds hold, that of ``actual`` if empty: a float32 result that is made
             of rounded numbers has their errors.
+        shared: of the judgements of other results by the same ``golden``, ``benchmark``, ``sizes`` and
+            ``precision``; None: there are none.
     """
     dtype = actual.dtype.name
     if actual.shape != golden.shape:
@@ -232,10 +252,12 @@ def compare(
         if actual.dtype.kind in "biu":
             return _integers(actual, golden, bound)
         size = np.maximum(1.0, np.abs(golden)) if sizes is None else sizes
-        bound = extended(bound, _largest_error(benchmark, golden, size), reach)
+        known = shared or Shared()
+        plain = known.once("largest error", lambda: _largest_error(benchmark, golden, size))
+        bound = extended(bound, plain, reach)
         exact = np.broadcast_to(False if empty is None else empty, actual.shape)
         told = precision or dtype
-        return _floats(actual, golden, benchmark, exact, bound, level, slack, size, told)
+        return _floats(actual, golden, benchmark, exact, bound, level, slack, size, told, known)
 
 
 def extended(bound: float, plain: float, reach: int) -> float:
@@ -283,8 +305,8 @@ def measure(values: Array, golden: Array, dtype: str) -> Errors:
     """The error sums of finite ``values``."""
     error, size = np.abs(values.astype(np.float64) - golden), np.abs(golden)
     small = size < THRESHOLD[dtype]
-    outside = error[~small]
-    relative = outside / (size[~small] + _DENOMINATOR)
+    outside, wanted = _where(error, ~small), _where(size, ~small)
+    relative = outside / (wanted + _DENOMINATOR)
     top = np.argpartition(relative, -CHANCE - 1)[-CHANCE - 1 :] if relative.size > CHANCE else slice(None)
     tops = zip(relative[top].tolist(), outside[top].tolist(), strict=True)
     return Errors(
@@ -294,11 +316,16 @@ def measure(values: Array, golden: Array, dtype: str) -> Errors:
         squares=float(np.square(outside).sum()),
         small=int(small.sum()),
         small_off=int((error[small] > SMALL_ERROR[dtype]).sum()),
-        energy=float(np.square(size[~small]).sum()),
+        energy=float(np.square(wanted).sum()),
         widest=float(outside.max(initial=0.0)),
         spread=float(np.square(relative).sum()),
         tops=tuple(sorted(tops, reverse=True)),
     )
+
+
+def _where(values: Array, told: Array) -> Array:
+    """``values[told]``, without a copy where that is all of them."""
+    return values.ravel() if told.all() else values[told]
 
 
 def _wrong(dtype: str, bound: float, problem: str) -> Comparison:
@@ -322,24 +349,33 @@ def _floats(
     slack: Array | None,
     size: Array,
     dtype: str,
+    shared: Shared,
 ) -> Comparison:
-    problems = _special(actual, golden, exact)
+    expected = shared.once("expected", lambda: rounded(golden, actual.dtype).astype(np.float64))
     wide = actual.astype(np.float64)
+    problems = _special(wide, expected, exact)
     if slack is not None:
         wide = np.where(np.isfinite(wide), golden + _beyond(wide - golden, slack), wide)
-    expected = rounded(golden, actual.dtype).astype(np.float64)
-    finite = np.isfinite(wide) & np.isfinite(expected)
+    usual = shared.once("finite", lambda: np.isfinite(expected))
+    finite = np.isfinite(wide) & usual
     error = _elementwise(wide, golden, finite, size)
     largest = float(error.max(initial=0.0))
     if not largest <= bound:
         problems.append(_worst("off by", error, bound, actual, golden))
-    mine = measure(wide[finite], golden[finite], dtype)
+    mine = measure(_where(wide, finite), _where(golden, finite), dtype)
+
     # Where the benchmark overflows it says nothing: its error counts as that of the golden result, rounded;
     # of sums whose terms are larger than the result, which may cancel, as one rounding of all terms.
-    told = finite & np.isfinite(benchmark.astype(np.float64))
-    once = np.where(size > np.maximum(1.0, np.abs(golden)), golden + THRESHOLD[dtype] * size, expected)
-    plain = np.where(told, benchmark.astype(np.float64), once)
-    other = measure(plain[finite], golden[finite], dtype)
+    def of_benchmark() -> Errors:
+        base = benchmark.astype(np.float64)
+        told = np.isfinite(base)
+        if not told.all():
+            larger = size > np.maximum(1.0, np.abs(golden))
+            base = np.where(told, base, np.where(larger, golden + THRESHOLD[dtype] * size, expected))
+        return measure(_where(base, finite), _where(golden, finite), dtype)
+
+    as_expected = np.array_equal(finite, usual)  # else the result is wrong, and has fewer elements to compare
+    other = shared.once("benchmark", of_benchmark) if as_expected else of_benchmark()
     found = ratios(mine, other, dtype)
     if level in LEVELS and dtype == "float32":
         level = LEVELS[-1]
@@ -367,10 +403,8 @@ def _largest_error(values: Array, golden: Array, size: Array) -> float:
     return float(_elementwise(wide, golden, finite, size).max(initial=0.0))
 
 
-def _special(actual: Array, golden: Array, exact: Array) -> list[str]:
+def _special(wide: Array, expected: Array, exact: Array) -> list[str]:
     """Differences in NaN, infinities and, where the result is exact, in zeros; one line a kind."""
-    wide = actual.astype(np.float64)
-    expected = rounded(golden, actual.dtype).astype(np.float64)
     infinite = np.isinf(wide) | np.isinf(expected)
     kinds = {
         "NaN": np.isnan(wide) != np.isnan(expected),
