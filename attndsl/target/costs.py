@@ -253,6 +253,7 @@ UNKNOWN = (
     "cores that read the same lines of L2 at once do not slow each other",
     "rows at addresses that are no multiple of 32 bytes cost as others",
     "what a program computes between calls costs nothing",
+    "products come to their results column by column of fractals until a kernel says otherwise",
 )
 """What no public measurement tells; predictions name it."""
 

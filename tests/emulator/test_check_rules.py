@@ -195,6 +195,12 @@ _BEHIND = checks.READY + (
     "FixpipeParamsV220 f(32, 32, 32, 32, false); f.unitFlag = 3; Fixpipe<float, float, CFG_ROW_MAJOR>(g, c, f); %s "
     "DataCopy(h1, gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL"
 )
+# the second tile's product comes after the first's by the write-back between them
+_TURNS = checks.READY + (
+    "GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)o); for (int i = 0; i < 2; ++i) { uint8_t mode = i ? %s : 3; "
+    "MmadParams p(32, 32, 16, 0, false, true); p.unitFlag = mode; Mmad(c, ha, hb, p); SetFlag<HardEvent::M_FIX>(0); WaitFlag<HardEvent::M_FIX>(0); "
+    "FixpipeParamsV220 f(32, 32, 32, 32, false); f.unitFlag = mode; Fixpipe<float, float, CFG_ROW_MAJOR>(g, c, f); PipeBarrier<PIPE_FIX>(); } ALL"
+)
 CUBE = {
     "outside_buffer": (
         "TBuf<TPosition::A1> last; pipe.InitBuffer(last, 2016); DataCopy(last.Get<half>(), gh, Nd2NzParams(1, 64, 16, 0, 16, 64, 1, 0)); ALL",
@@ -215,6 +221,8 @@ CUBE = {
     "unit_flag_of_a_product": (_UNIT % ("2, 3, 3", "3"), _UNIT % ("2, 2, 3", "3")),
     # unit flags order products and write-backs, not one product and the next
     "read_after_write_of_products": (_UNIT.replace("PipeBarrier<PIPE_M>();", "") % ("2, 2, 3", "3"), _UNIT % ("2, 2, 3", "3")),
+    "write_after_write_of_tiles": (_TURNS % "0", _TURNS % "3"),
+    "write_after_read_of_tiles": (_TURNS % "0", _TURNS % "3"),
     "write_after_read_behind_unit_flags": (_BEHIND % "", _BEHIND % "SetFlag<HardEvent::FIX_MTE2>(0); WaitFlag<HardEvent::FIX_MTE2>(0);"),
     "misaligned_bias": (_LOADED + _BIAS % "32", _LOADED + _BIAS % "64"),
     "misaligned_words": (_LOADED + _WORDS % ("64", "0"), _LOADED + _WORDS % ("128", "0")),

@@ -256,6 +256,40 @@ KERNEL(products, KERNEL_TYPE_AIC_ONLY, {
   PipeBarrier<PIPE_M>();
   Mmad(l0c.Get<float>(), a, b, MmadParams(16, 16, 16, 0, false, false));
 })
+KERNEL(written_back, KERNEL_TYPE_AIC_ONLY, {
+  TBuf<TPosition::A2> l0a;
+  TBuf<TPosition::B2> l0b;
+  TBuf<TPosition::CO1> l0c;
+  pipe.InitBuffer(l0a, 1024);
+  pipe.InitBuffer(l0b, 1024);
+  pipe.InitBuffer(l0c, 4096);
+  LocalTensor<half> a = l0a.Get<half>();
+  LocalTensor<half> b = l0b.Get<half>();
+  InitConstValue(a, InitConstValueParams<half>(1, 2, 0, half(1)));
+  InitConstValue(b, InitConstValueParams<half>(1, 2, 0, half(1)));
+  PipeBarrier<PIPE_ALL>();
+  auto setting = [&](uint32_t n) { return uint32_t(p.in.GetValue(n)); };
+  bool flags = setting(0) == 0;
+  if (setting(1)) SetMMRowMajor();
+  uint32_t tiles = 1 + setting(2);
+  uint32_t parts = 1 + setting(3);
+  for (uint32_t t = 0; t < tiles; ++t) {
+    for (uint32_t i = 0; i < parts; ++i) {
+      MmadParams m(32, 32, 16, 0, false, i == 0);
+      m.unitFlag = !flags ? 0 : i + 1 < parts ? 2 : 3;
+      Mmad(l0c.Get<float>(), a, b, m);
+      if (i + 1 < parts) PipeBarrier<PIPE_M>();
+    }
+    if (!flags) SetFlag<HardEvent::M_FIX>(0);
+    if (!flags) WaitFlag<HardEvent::M_FIX>(0);
+    FixpipeParamsV220 f(32, 32, 32, 32, false);
+    f.unitFlag = flags ? 3 : 0;
+    Fixpipe<float, float, CFG_ROW_MAJOR>(p.out, l0c.Get<float>(), f);
+    PipeBarrier<PIPE_FIX>();
+    if (!flags && t + 1 < tiles) SetFlag<HardEvent::FIX_M>(0);
+    if (!flags && t + 1 < tiles) WaitFlag<HardEvent::FIX_M>(0);
+  }
+})
 """
 NAMES = tuple(re.findall(r"KERNEL\((\w+), KERNEL_TYPE", KERNELS))
 
@@ -409,6 +443,54 @@ def test_products_that_add_to_l0c_take_longer(kernels):
     costs = FREE | {"Product": Cost(0, 1, "test")}
     rates = {**WIDE, "accumulate": Rate(7, "test")}
     assert run(kernels["products"], costs, rates).counters["busy_cycles"]["M"] == pytest.approx(1 + 8)
+
+
+# A fractal of results takes the cube 10 cycles, which others see 3 later, and the write-back 8 or 20.
+BY_FLAGS = {
+    "events": ([1, 1, 0, 0], 8, 43 + 32),
+    "in_one_order": ([0, 1, 0, 0], 8, 43 + 8),
+    # columns first, but written row by row: the second fractal of the first row is the third
+    "in_two_orders": ([0, 0, 0, 0], 8, 33 + 3 * 8),
+    "two_by_events": ([1, 1, 1, 0], 20, 2 * (43 + 80)),
+    # the second product follows the first write-back fractal by fractal, then its own is not held
+    "two": ([0, 1, 1, 0], 20, 13 + 160),
+    # only the last product of a sum lets the write-back begin; a barrier is between the two
+    "sum": ([0, 1, 0, 1], 8, 43 + 43 + 8),
+    "sum_by_events": ([1, 1, 0, 1], 8, 43 + 43 + 32),
+}
+
+
+@pytest.mark.parametrize("timing", [0, 1])
+@pytest.mark.parametrize("name", BY_FLAGS)
+def test_unit_flags_let_a_write_back_follow_a_product_fractal_by_fractal(kernels, name, timing):
+    first, write_back, expected = BY_FLAGS[name]
+    costs = FREE | {
+        "Product": Cost(0, 10, "test", latency=3),
+        "WriteBack": Cost(0, write_back / 1024, "test"),
+    }
+    rates = {**WIDE, "accumulate": Rate(1e-9, "test")}
+    counters = run(
+        kernels["written_back"], costs, rates, first=list(map(float, first)), timing=timing
+    ).counters
+    assert counters["total_cycles"] == pytest.approx(expected)
+    # what a pipe waits for flags is none of its work
+    tiles, parts = 1 + first[2], 1 + first[3]
+    assert counters["busy_cycles"]["M"] == pytest.approx(40 * tiles * parts)
+    assert counters["busy_cycles"]["FIX"] == pytest.approx(4 * write_back * tiles)
+
+
+def test_unit_flags_neither_hide_nor_add_work(kernels):
+    """A kernel takes at least its last product and what is left of its write-back, at most both in turn."""
+    whole = COSTS["Product"].head + 4 * COSTS["Product"].per_unit
+    for settings in ([0, 0, 3, 2], [0, 1, 3, 2], [0, 0, 1, 0]):
+        flags, events = (
+            run(kernels["written_back"], first=[by, *settings[1:]]).counters for by in (0.0, 1.0)
+        )
+        assert flags["total_cycles"] < events["total_cycles"]
+        tiles = 1 + settings[2]
+        assert flags["total_cycles"] > tiles * (1 + settings[3]) * whole
+        assert flags["total_cycles"] > flags["busy_cycles"]["FIX"] + whole / 4
+        assert flags["busy_cycles"]["M"] == pytest.approx(events["busy_cycles"]["M"])
 
 
 def test_two_buffers_in_a_queue_are_faster_than_one(kernels):

@@ -14,7 +14,7 @@ import pytest
 from attndsl import ops
 from attndsl.base.package_files import specs_dir
 from attndsl.expr import Symbol
-from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of, split_of
 from attndsl.spec import errors
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.loader import load
@@ -352,3 +352,13 @@ def test_a_variable_has_its_other_values_once_they_are_asked_for() -> None:
     values = space.variables[WARNED]
     assert space.changes(WARNED, False) == ((WARNED, True),)
     assert space.changes(WARNED, True) == ((WARNED, False),) * values.count(False)
+
+
+def test_a_list_of_one_tensor_is_the_whole_tensor():
+    """Of one batch row no list can be told from a sequence that holds the tensor of all."""
+    (space,) = [space for space in spaces(ops.incre_flash_attention)]
+    assignment = solve(space, np.random.default_rng(0), {split_of("key").name: True, "B": 2})
+    assert assignment is not None
+    broken = space.violated(space.environment({**assignment, "B": 1}))
+    assert "tensors of a list of key" in [each.name for each in broken]
+    assert not space.violated(space.environment(assignment))

@@ -88,7 +88,7 @@ def test_long_rows_have_more_tiles_than_the_ring_has_slots(
 
 def test_deep_rows_are_long_for_each_core_in_each_segment() -> None:
     """With as many splits as there are cores a task."""
-    rows = clause("deep rows")
+    rows = clause("long rows")
     assert rows.gap is not None
     sizes = {"B": CORES // 2, "N": 1, "K": 1, "G": CORES, "T": 2 * TILE * RING + 1, "U": TILE * RING + 1}
     assert rows.holds(env("deep long", **sizes))
@@ -202,6 +202,6 @@ def test_keys_are_those_of_a_split_where_a_schedule_may_split() -> None:
     (nsa,) = spaces(ops.nsa_compress_attention)
     tile, ring = nsa.edges[0]
     parts = 1 if nsa.schedule.split_kv == 1 else nsa.operator.device.aic
-    rows, sizes = clause("deep rows", nsa), {"B": 1, "N": 1, "K": 1, "Q": 1}
+    rows, sizes = clause("long rows", nsa), {"B": 1, "N": 1, "K": 1, "Q": 1}
     assert rows.holds(env("deep long", **sizes, T=tile * ring * parts + 1))
     assert not rows.holds(env("deep long", **sizes, T=tile * ring * parts))

@@ -70,6 +70,13 @@ void Instruction::add(const Place& p, const LaneExtent& e, AccessKind kind) {
   operands().push_back({m, p.buffer, {}, e, true, kind});
 }
 
+void Instruction::by_unit_flags(uint32_t mode, const std::vector<Extent>& columns, bool rows_first) {
+  if (!UnitFlags::used_by(mode)) return;
+  UnitFlags::Fractals fractals;
+  for (const Extent& each : columns) UnitFlags::list(each, rows_first, fractals);
+  turn_ = UnitTurn(core->unit_flags, mode, std::move(fractals));
+}
+
 bool Instruction::require(bool holds, const char* rule, const char* pattern, ...) {
   if (holds) return true;
   char text[512];
@@ -228,6 +235,7 @@ bool Instruction::admit(const Work& work) {
     refuse();
     return false;
   }
+  if (turn_) core->unit_flags.come(pipe_, turn_.fractals(), what_, at_);
   if (machine->knobs.timing) {
     take_time(work);
     bool real = is_real();
@@ -258,8 +266,9 @@ bool Instruction::admit(const Work& work) {
 void Instruction::execute(const Work& work, const CoreTime::Moved& moved) {
   if (pipe_ == Pipe::V && machine->knobs.auto_sync) order_by_compiler();
   note_touched();
-  core->time.execute(*core, pipe_, work, moved, what_, at_);
+  core->time.execute(*core, pipe_, work, moved, what_, at_, turn_ ? &turn_ : nullptr);
   machine->timeline.touched.clear();
+  if (turn_) core->unit_flags.leave(pipe_, turn_.mode(), turn_.fractals(), at_);
 }
 
 // For a recorded timeline: where the operands on chip begin.

@@ -158,7 +158,7 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
               const Place* bias, const Product& p) {
   if (p.m == 0 || p.n == 0 || p.k == 0) return;
   uint32_t bands = static_cast<uint32_t>(ceil_div(p.m, 16)), columns = static_cast<uint32_t>(ceil_div(p.n, 16));
-  uint8_t traits = static_cast<uint8_t>((bands * columns >= kMmadOverlapFractals ? kTraitLargeMmad : 0) | (p.unit_flag ? kTraitUnitFlag : 0));
+  uint8_t traits = bands * columns >= kMmadOverlapFractals ? kTraitLargeMmad : 0;
   Instruction ins(Pipe::M, what, at, traits);
   if (!ins) return;
   uint32_t element = dtype_size(a_type), c0 = per_block(a_type);
@@ -179,9 +179,10 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   Work work{Op::Product, a_type, static_cast<double>(bands) * columns * static_cast<double>(ceil_div(p.k, depth))};
   if (p.accumulate) work.more = cost_table().rates.accumulate;
   core->product_steps += static_cast<double>(p.m) * p.n * p.k / (256.0 * depth);
+  Extent column;  // of fractals of the result
+  column.at = c.at; column.run = static_cast<uint64_t>(bands) * kResultFractal; column.inner = columns; column.step = column.run;
+  ins.by_unit_flags(p.unit_flag, {column}, core->reg.product_rows_first);
   if (!ins.admit(work)) return;
-
-  core->unit_flags.product(p.unit_flag, ec, what, at);
 
   float_a.resize(static_cast<size_t>(p.m) * p.k);
   float_b.resize(static_cast<size_t>(p.n) * p.k);

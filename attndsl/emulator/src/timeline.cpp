@@ -117,7 +117,7 @@ void CoreTime::note_conflict(const Work& w, double cycles, const SourceLine& at)
   if (cycles > free + 1e-6) machine->timeline.conflicts[{at.file, at.line}] += cycles - free;
 }
 
-void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at) {
+void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at, UnitTurn* turn) {
   const Cost& cost = cost_table().of(w.op, w.type);
   double per_unit = std::max(cost.per_unit, w.at_least), cycles = occupied(w, per_unit, 0);
   if (p == Pipe::S) return work_scalar(c, cycles, what, at);
@@ -125,24 +125,35 @@ void CoreTime::execute(const Core& c, Pipe p, const Work& w, const Moved& moved,
   const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
   t.free.not_before(handed);
+  if (turn) wait_in_queue(c, p, turn->first(), "unit flag", at);
   int cause = cause_of(c.kind, p);
   double start = t.free.at;
   t.starts[t.issued++ % t.starts.size()] = t.free;
-  // the steps of one call wait for each other's results
-  t.free.spend(cycles + cost.latency * (w.count - 1), cause);
+  if (turn) {
+    double head = std::min(cost.head + w.more, cycles);
+    t.free = turn->go(t.free, head, cycles - head, cause);
+  } else {
+    // the steps of one call wait for each other's results
+    t.free.spend(cycles + cost.latency * (w.count - 1), cause);
+  }
+  const double alone = t.free.at;
+  // counters of a device leave out what a pipe waits inside an instruction (DEVKIT: products beside write-backs of either length)
+  double held = turn ? alone - start - cycles : 0;
   if (moved.bytes > 0) {
     double slower = moved.missed > 0 ? occupied(w, per_unit, moved.missed) - cycles : 0;
     // lines are placed while the bytes are on their way
     slower = std::max(slower, moved.placed / cost_table().rates.miss_write - cost.latency - cycles);
-    double end = pass(moved, start + cost.head, t.free.at + slower);
+    double end = pass(moved, start + cost.head, t.free.at + std::max(slower - held, 0.0));
     if (end > t.free.at) t.free.spend(end - t.free.at, kMemoryCause);
+    held = std::max(held - std::max(slower, 0.0), 0.0);  // bytes were on their way meanwhile
   }
+  if (turn) turn->leave(t.free.at - alone, kMemoryCause, cost.latency, cause);
   Instant done = t.free;
   done.spend(cost.latency, cause);
   t.done.not_before(done);
-  t.active += std::max(done.at - std::max(start, t.active_till), 0.0);
+  t.active += std::max(done.at - std::max(start, t.active_till) - held, 0.0);
   t.active_till = std::max(t.active_till, done.at);
-  t.busy += t.free.at - start;
+  t.busy += t.free.at - start - held;
   note(c, p, what, at, start, t.free.at - start, false);
 }
 
@@ -166,15 +177,20 @@ void CoreTime::wait_flag(const Core& c, Pipe p, const Instant& fires, const Sour
   hold(c, p, fires, Op::WaitFlag, "flag", at);
 }
 
+// The instruction at the head of a pipe's queue waits for something that comes at `when`.
+void CoreTime::wait_in_queue(const Core& c, Pipe p, const Instant& when, const char* what, const SourceLine& at) {
+  PipeTime& t = pipe(p);
+  if (when.at <= t.free.at) return;
+  note(c, p, what, at, t.free.at, when.at - t.free.at, true);
+  t.free = when;
+}
+
 // A pipe waits for something that comes at `when`, and then works for `op`.
 void CoreTime::hold(const Core& c, Pipe p, const Instant& when, Op op, const char* what, const SourceLine& at) {
   const Instant& handed = hand_over(c, p);
   PipeTime& t = pipe(p);
   t.free.not_before(handed);
-  if (when.at > t.free.at) {
-    note(c, p, what, at, t.free.at, when.at - t.free.at, true);
-    t.free = when;
-  }
+  wait_in_queue(c, p, when, what, at);
   t.free.spend(cost_table().of(op).head, cause_of(c.kind, p));
   t.done.not_before(t.free);
 }

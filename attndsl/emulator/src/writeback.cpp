@@ -65,11 +65,18 @@ bool check(Instruction& ins, const Place& to, const Place& from, DType to_type, 
   return ok;
 }
 
+// To cores that are behind the product whose unit flags a write-back waits for: it moves global memory no earlier.
+void give_way(const Place& from, uint32_t unit_flag) {
+  if (!from.memory || from.memory->kind != MemoryKind::L0C || from.at >= from.memory->bytes || !UnitFlags::used_by(unit_flag)) return;
+  machine->pace(core->unit_flags.changed(UnitFlags::fractal_at(from.at)).at);
+}
+
 }  // namespace
 
 void write_back(const char* what, const SourceLine& at, Place to, DType to_type, Place from, DType from_type, const WriteBack& p) {
   if (p.n == 0 || p.m == 0 || p.matrices == 0) return;
-  Instruction ins(Pipe::FIX, what, at, p.unit_flag ? kTraitUnitFlag : 0);
+  give_way(from, p.unit_flag);
+  Instruction ins(Pipe::FIX, what, at);
   if (!ins) return;
   if (!check(ins, to, from, to_type, p)) { ins.refuse(); return; }
   uint32_t size = dtype_size(to_type);
@@ -97,10 +104,10 @@ void write_back(const char* what, const SourceLine& at, Place to, DType to_type,
     atomic ? ins.accumulates(to, t) : ins.writes(to, t);
   }
   if (p.channel_words) { Extent e; e.at = p.channel_words->at; e.run = p.n * 8ull; ins.reads(*p.channel_words, e); }
+  ins.by_unit_flags(p.unit_flag, sources, p.row_major);
   double result_bytes = static_cast<double>(p.m) * static_cast<double>(round_up(p.n, 16)) * 4 * matrices;
   if (!ins.admit({to.memory->kind == MemoryKind::GM ? Op::WriteBack : Op::WriteBackL1, from_type, result_bytes})) return;
 
-  for (const Extent& e : sources) core->unit_flags.write_back(p.unit_flag, e, what, at);
   bool undefined = false;
   uint64_t undefined_at = 0;
   const Memory* undefined_in = from.memory;

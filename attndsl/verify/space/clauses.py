@@ -18,8 +18,7 @@ class Clause:
 
     ``variables``: what can repair it; ``gap``: how far an environment is from keeping it, where that can be
     told, and ``most``: the largest with which it holds: a search then also takes changes that only come
-    nearer, as a product of several sizes needs more than one. ``is_monotone``: the gap rises with each of the
-    variables, or falls with each.
+    nearer, as a product of several sizes needs more than one.
     """
 
     name: str
@@ -27,19 +26,13 @@ class Clause:
     holds: Callable[[Mapping[str, Any]], bool]
     gap: Callable[[Mapping[str, Any]], float] | None = None
     most: float = 0
-    is_monotone: bool = False
 
 
 def measured(
-    name: str,
-    variables: tuple[str, ...],
-    gap: Callable[[Mapping[str, Any]], float],
-    most: float = 0,
-    *,
-    is_monotone: bool = True,
+    name: str, variables: tuple[str, ...], gap: Callable[[Mapping[str, Any]], float], most: float = 0
 ) -> Clause:
     """The clause that ``gap`` is no larger than ``most``."""
-    return Clause(name, variables, lambda env: gap(env) <= most, gap, most, is_monotone)
+    return Clause(name, variables, lambda env: gap(env) <= most, gap, most)
 
 
 def taken_apart(rule: Constraint) -> tuple[Constraint, ...]:

@@ -17,25 +17,16 @@ from attndsl.base.errors import UserError
 from attndsl.expr.argument_facts import GIVEN, kind_of
 from attndsl.expr.compiled_evaluation import Function
 from attndsl.verify.space.clauses import Clause
-from attndsl.verify.space.joint_sizes import JointSizes
 from attndsl.verify.space.space import Assignment, CaseSpace
 
 _STEPS = 80
-_WALKS = 3
-"""Walks of a search. One that may take more, or whose tensors have several layouts, on which sizes depend,
-goes on step by step where no sizes are found together."""
-_ALONE = 5
-"""Steps of a walk after which clauses that sizes can repair are repaired together."""
-_JOINTLY = 200
-"""Environments that may be made for that, times the number of walks, by all of them together: where one finds
-that no sizes do, the next seldom have another problem."""
 _NOISE = 0.15
 _SAMPLES = 4
 _TRIED = 16
 
 
 def solve(
-    space: CaseSpace, rng: np.random.Generator, pinned: Mapping[str, Any], *, walks: int = _WALKS
+    space: CaseSpace, rng: np.random.Generator, pinned: Mapping[str, Any], *, walks: int = 3
 ) -> Assignment | None:
     """An assignment that keeps all clauses and has the ``pinned`` values, or None if none was found."""
     found, broken = nearest(space, rng, pinned, walks=walks)
@@ -43,41 +34,23 @@ def solve(
 
 
 def nearest(
-    space: CaseSpace, rng: np.random.Generator, pinned: Mapping[str, Any], *, walks: int = _WALKS
+    space: CaseSpace, rng: np.random.Generator, pinned: Mapping[str, Any], *, walks: int = 3
 ) -> tuple[Assignment, tuple[Clause, ...]]:
     """The assignment with the ``pinned`` values that breaks fewest clauses of those visited, and these."""
     best: tuple[Assignment, tuple[Clause, ...]] | None = None
     check_some_value(space)
-    has_forms = any(len(spec.layouts) > 1 for spec in space.operator.tensors)
-    left, goes_on = _JOINTLY * walks, walks > _WALKS or has_forms
     for _ in range(walks):
-        if left <= 0 and not goes_on:
-            break
         assignment = {name: _draw(name, values, rng) for name, values in space.variables.items()}
         assignment |= pinned
         env: Mapping[str, Any] = space.environment(assignment)
         known: _State | None = None
-        jointly = left > 0
-        for step in range(_STEPS):
+        for _ in range(_STEPS):
             env = _propagated(space, rng, assignment, env, pinned)
             broken = known.broken if known is not None and known.env is env else space.violated(env)
             if best is None or len(broken) < len(best[1]):
                 best = dict(assignment), tuple(broken)
             if not broken:
                 return best
-            joint = (
-                JointSizes.of(space, assignment, env, pinned, left) if jointly and step >= _ALONE else None
-            )
-            if joint is not None and joint.repairs(broken):
-                sizes = joint.solved(rng)
-                left -= joint.made
-                if sizes is not None:
-                    env = _changed(space, assignment, sizes)
-                    known = _State(env, space.violated(env))
-                    continue
-                if not goes_on:
-                    break  # no sizes go with these tensors and layouts: another walk has others
-                jointly = False
             clause = broken[int(rng.integers(len(broken)))]
             known = _repaired(space, rng, assignment, _State(env, broken), clause, pinned)
             env = known.env

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from attndsl.expr.compiled_evaluation import Function, compiled
 from attndsl.graph.nodes import TopK
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import Array
-from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS
+from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS, batch_extent
 from attndsl.verify.space.clauses import Clause, keeps, taken_apart
 from attndsl.verify.space.derived_variables import DerivedVariables, forced_presence
 from attndsl.verify.space.resting_variables import RestingOn, resting_on
@@ -165,14 +165,6 @@ class CaseSpace(VariableValues):
         sizes = frozenset(name for extent in extents.values() for name in self.reads(extent))
         found.append(Clause("every size is shown", self.repairs(sizes) + self._givens, self._all_shown))
         return (*found, *WorkClauses(self, sizes, self.repairs).clauses())
-
-    @cached_property
-    def work_sizes(self) -> tuple[str, ...]:
-        """The variables that are sizes, numbers of heads or rows, and that clauses on the work of a case are
-        repaired by."""
-        names = (name for each in self.clauses if each.gap is not None for name in each.variables)
-        of_work = dict.fromkeys([*names, *([GROUP] if GROUP in self.variables else [])])
-        return tuple(each for each in of_work if all(type(value) is int for value in self.variables[each]))
 
     def environment(self, assignment: Mapping[str, Any], made: Mapping[str, Array] | None = None) -> Any:
         """Parameters, presence, dtypes, layouts, sizes and integers under the names that constraints use.
@@ -474,11 +466,25 @@ class CaseSpace(VariableValues):
         if spec.split:
             split = split_of(spec.name).name
             found.append(Clause(f"rows of a list of {spec.name}", (split, *free), self._has_rows(spec)))
+            found += self._list_lengths(spec)
         if spec.dtype_like and dtype in self.variables:
             likes = tuple(dtype_of(name).name for name in spec.dtype_like)
             repairs = (dtype, *own, *(name for name in likes if name in self.variables))
             found.append(Clause(f"dtype of {spec.name}", repairs, lambda env: _dtype_fits(spec, env)))
         return found
+
+    def _list_lengths(self, spec: TensorSpec) -> Iterator[Clause]:
+        """That a list of a tensor a batch row is not as long as the sequence that holds the whole tensor, as
+        which it would be read."""
+        split = split_of(spec.name).name
+        whole = (each for each in spec.layouts.values() if spec.sequence_of and BATCH in each.roles)
+        for extent in dict.fromkeys(map(batch_extent, whole)):
+
+            def holds(env: Mapping[str, Any], count: str = extent.name) -> bool:
+                return not env.get(split) or env.get(count) != spec.sequence_of
+
+            repairs = (split, *self.repairs(extent.symbols()))
+            yield Clause(f"tensors of a list of {spec.name}", repairs, holds)
 
     @staticmethod
     def _has_rows(spec: TensorSpec) -> Callable[[Mapping[str, Any]], bool]:

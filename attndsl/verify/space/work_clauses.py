@@ -18,8 +18,6 @@ from attndsl.verify.space.size_facts import SizeFacts
 from attndsl.verify.space.values import LONG_FILLS, WORKLOAD, fill_of
 
 _ONE = dict.fromkeys("BNKQTUDEPRSGY", 1)
-_TASKS = "BGKNQ"
-"""The attention axes whose sizes make the number of tasks."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +33,14 @@ class WorkClauses:
         """All of them."""
         shown = frozenset(name for spec in self._large for name in _sizes_of(spec))
         yield measured("small enough to run", self.repairs(self.sizes | shown), self._excess, most=1)
+        sizes = self.repairs(self.sizes)
         fills = tuple(fill_of(spec.name) for spec in self.facts.integers)
         yield Clause("rows are full where they shall be long", fills, self._filled)
-        yield measured("long rows", self._behind("TU"), self._missing_keys)
-        yield measured("deep rows", self._behind("TU" + _TASKS), self._missing_depth)
-        yield measured("wide rows", self._behind("KDE"), self._missing_width)
-        yield measured("rows of a tile", self._behind("TU"), self._off_edge, is_monotone=False)
-        yield measured("tasks", self._behind(_TASKS), self._wrong_tasks)
+        yield measured("long rows", sizes, self._missing_keys)
+        yield measured("wide rows", sizes, self._missing_width)
+        yield measured("rows of a tile", sizes, self._off_edge)
+        yield measured("tasks", sizes, self._wrong_tasks)
         yield from self._room()
-
-    def _behind(self, roles: str) -> tuple[str, ...]:
-        """The variables behind the sizes of some attention axes: a clause that names others is repaired by
-        chance alone."""
-        extents = self.facts.operator.axis_extents
-        read = (self.facts.reads(extents[role]) for role in roles if role in extents)
-        return self.repairs(frozenset[str]().union(*read))
 
     # Small enough to run --------------------------------------------------------------------------------
 
@@ -112,25 +103,21 @@ class WorkClauses:
 
     def _missing_keys(self, env: Mapping[str, Any]) -> float:
         """Keys by which rows are too short: to have several tiles in each segment, and in one more than the
-        ring has slots where they shall be long."""
+        ring has slots where they shall be long; where they shall be deep in each, with a split for each of
+        the cores."""
         words = _words(env)
-        if _LONG.isdisjoint(words) or "deep" in words:
-            return 0
-        tile, ring, _, _ = self._schedule
-        rows = [each for each, _ in self._segments(env)]
-        wanted = [tile] * len(rows)
-        wanted[rows.index(max(rows))] *= ring if "long" in words else 1
-        return _lacking(rows, wanted)
-
-    def _missing_depth(self, env: Mapping[str, Any]) -> float:
-        """Keys by which rows are too short where they shall be deep: to have more tiles than the ring has
-        slots in each segment, with a split for each of the cores."""
-        if "deep" not in _words(env):
+        if _LONG.isdisjoint(words):
             return 0
         tile, ring, splits, cores = self._schedule
         segments = self._segments(env)
-        parts = [most_splits(tasks, cores) if splits else 1 for _, tasks in segments]
-        return _lacking([rows for rows, _ in segments], [tile * ring * each for each in parts])
+        if "deep" in words:
+            parts = [most_splits(tasks, cores) if splits else 1 for _, tasks in segments]
+            wanted = [tile * ring * each for each in parts]
+        else:
+            wanted = [tile] * len(segments)
+            longest = max(range(len(segments)), key=lambda number: segments[number][0])
+            wanted[longest] *= ring if "long" in words else 1
+        return sum([max(most + 1 - rows, 0) for most, (rows, _) in zip(wanted, segments, strict=True)])
 
     @cached_property
     def _schedule(self) -> tuple[int, int, bool, int]:
@@ -190,11 +177,6 @@ class WorkClauses:
                 repairs = self.repairs(self.facts.reads(whole))
                 holds = _when_long(keeps(replace(rule, condition=whole, over={})))
                 yield Clause(f"room: {rule.text}", repairs, holds)
-
-
-def _lacking(rows: Sequence[int], wanted: Sequence[int]) -> int:
-    """By how much rows are no more than what is wanted, in all."""
-    return sum([max(most + 1 - each, 0) for most, each in zip(wanted, rows, strict=True)])
 
 
 def _sizes_of(spec: TensorSpec) -> frozenset[str]:

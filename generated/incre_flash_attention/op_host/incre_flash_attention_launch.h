@@ -9,27 +9,31 @@
 
 namespace incre_flash_attention_host {
 
-// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
-inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+// A layout, a word or a dtype, and its number in a plan's problem.
+template <typename Value>
+struct Numbered {
+    Value value;
+    int64_t number;
+};
+
+// The number of a value in a plan's problem; -1 if it is unknown.
+inline int64_t NumberOf(const std::string &value,
+    std::initializer_list<Numbered<const char *>> known)
 {
-    int64_t number = 0;
-    for (const char *each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
 
-inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+inline int64_t NumberOf(DataType value, std::initializer_list<Numbered<DataType>> known)
 {
-    int64_t number = 0;
-    for (DataType each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
@@ -47,7 +51,10 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     const DeviceShare &device)
 {
     Problem problem;
-    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.queryDtype =
+        NumberOf(call.query.dtype,
+            {{DataType::kFloat16, values::QueryDtype::kFloat16},
+                {DataType::kBfloat16, values::QueryDtype::kBfloat16}});
     problem.D = sizes.D;
     problem.attnMaskGiven = call.attn_mask.given ? 1 : 0;
     problem.pseShiftGiven = call.pse_shift.given ? 1 : 0;
@@ -66,13 +73,29 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.cores = device.cores;
     problem.startTogether = device.blocksStartTogether ? 1 : 0;
     problem.scale_value = static_cast<float>(call.scale_value);
-    problem.keyLayout = NumberOf(sizes.key_layout, {"BSH", "BNSD", "paged", "paged BNSD"});
-    problem.valueLayout = NumberOf(sizes.value_layout, {"BSH", "BNSD", "paged", "paged BNSD"});
+    problem.keyLayout =
+        NumberOf(sizes.key_layout,
+            {{"BSH", values::KeyLayout::kBsh}, {"BNSD", values::KeyLayout::kBnsd},
+                {"paged", values::KeyLayout::kPaged},
+                {"paged BNSD", values::KeyLayout::kPagedBnsd}});
+    problem.valueLayout =
+        NumberOf(sizes.value_layout,
+            {{"BSH", values::ValueLayout::kBsh}, {"BNSD", values::ValueLayout::kBnsd},
+                {"paged", values::ValueLayout::kPaged},
+                {"paged BNSD", values::ValueLayout::kPagedBnsd}});
     problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;
-    problem.pseShiftLayout = NumberOf(sizes.pse_shift_layout, {"1 N 1 S", "B N 1 S"});
-    problem.quantScale2Layout = NumberOf(sizes.quant_scale2_layout, {"per tensor", "per channel"});
+    problem.pseShiftLayout =
+        NumberOf(sizes.pse_shift_layout,
+            {{"1 N 1 S", values::PseShiftLayout::k1N1S},
+                {"B N 1 S", values::PseShiftLayout::kBN1S}});
+    problem.quantScale2Layout =
+        NumberOf(sizes.quant_scale2_layout,
+            {{"per tensor", values::QuantScale2Layout::kPerTensor},
+                {"per channel", values::QuantScale2Layout::kPerChannel}});
     problem.quantOffset2Layout =
-        NumberOf(sizes.quant_offset2_layout, {"per tensor", "per channel"});
+        NumberOf(sizes.quant_offset2_layout,
+            {{"per tensor", values::QuantOffset2Layout::kPerTensor},
+                {"per channel", values::QuantOffset2Layout::kPerChannel}});
     problem.block_size = call.block_size;
     problem.max_block_num_per_seq = sizes.max_block_num_per_seq;
     return problem;

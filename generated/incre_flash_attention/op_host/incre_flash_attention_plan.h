@@ -154,12 +154,17 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const bool halvesAreEven =
         halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 2;
-    tiling.splits =
-        problem.startTogether > 0
-            ? (tiling.tasks > problem.cores
-                ? (thirdsAreEven ? 3 : (halvesAreEven ? 2 : 1))
-                : splitsForAll)
-            : 1;
+    if (problem.startTogether <= 0) {
+        tiling.splits = 1;
+    } else if (tiling.tasks <= problem.cores) {
+        tiling.splits = splitsForAll;
+    } else if (thirdsAreEven) {
+        tiling.splits = 3;
+    } else if (halvesAreEven) {
+        tiling.splits = 2;
+    } else {
+        tiling.splits = 1;
+    }
     tiling.items = tiling.tasks * tiling.splits;
     tiling.rowTotal = problem.B * problem.N;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));

@@ -38,7 +38,7 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a bloc
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 
-static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 128 == 0,
+static_assert(kTileKeys >= 128 && kTileKeys <= 512 && kTileKeys % 128 == 0,
     "limits of tile_k; tiles are whole multiples of 128 lanes; one repeat has the folded "
     "lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");

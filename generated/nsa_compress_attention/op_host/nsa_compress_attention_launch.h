@@ -9,27 +9,31 @@
 
 namespace nsa_compress_attention_host {
 
-// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
-inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+// A layout, a word or a dtype, and its number in a plan's problem.
+template <typename Value>
+struct Numbered {
+    Value value;
+    int64_t number;
+};
+
+// The number of a value in a plan's problem; -1 if it is unknown.
+inline int64_t NumberOf(const std::string &value,
+    std::initializer_list<Numbered<const char *>> known)
 {
-    int64_t number = 0;
-    for (const char *each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
 
-inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+inline int64_t NumberOf(DataType value, std::initializer_list<Numbered<DataType>> known)
 {
-    int64_t number = 0;
-    for (DataType each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
@@ -47,7 +51,10 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     const DeviceShare &device)
 {
     Problem problem;
-    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.queryDtype =
+        NumberOf(call.query.dtype,
+            {{DataType::kFloat16, values::QueryDtype::kFloat16},
+                {DataType::kBfloat16, values::QueryDtype::kBfloat16}});
     problem.D1 = sizes.D1;
     problem.D2 = sizes.D2;
     problem.topkMaskGiven = call.topk_mask.given ? 1 : 0;
@@ -62,8 +69,11 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.selS2 = sizes.selS2;
     problem.select_block_size = call.select_block_size;
     problem.compress_stride = call.compress_stride;
-    problem.index_reading = NumberOf(call.index_reading, {"op", "paper", "literal0"});
     problem.compress_block_size = call.compress_block_size;
+    problem.index_reading =
+        NumberOf(call.index_reading,
+            {{"op", values::IndexReading::kOp}, {"paper", values::IndexReading::kPaper},
+                {"literal0", values::IndexReading::kLiteral0}});
     problem.select_block_count = call.select_block_count;
     problem.T2 = sizes.T2;
     problem.topkMaskDim1 = call.topk_mask.Rank() > 1 ? call.topk_mask.shape[1] : 0;

@@ -48,11 +48,11 @@ struct Problem {
     int64_t select_block_size = 0;  // parameter select_block_size, l', keys of a selected block
     // parameter compress_stride, d, keys between the starts of compressed blocks
     int64_t compress_stride = 0;
+    // parameter compress_block_size, l, keys of a compressed block
+    int64_t compress_block_size = 0;
     // parameter index_reading, where the sums of step 4 begin: as shipped kernels do, as the paper
     // does, all from 0; 0: op, 1: paper, 2: literal0
     int64_t index_reading = 0;
-    // parameter compress_block_size, l, keys of a compressed block
-    int64_t compress_block_size = 0;
     int64_t select_block_count = 0;  // parameter select_block_count
     int64_t T2 = 0;  // stored key rows, of a group or of all batch rows
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
@@ -91,7 +91,6 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t rowsPerVector = 0;  // query rows of one vector core, at most
     int64_t tileKeys = 0;  // keys of one score tile
-    int64_t blockScoreLanes = 0;  // blocks, of several positions, sorted at once
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
     int64_t ring = 0;  // workspace slots between cube and vector cores
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
@@ -148,35 +147,22 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     NsaCompressAttentionTiling &tiling)
 {
     using attndsl::CeilDiv;
-    using attndsl::RoundUp;
     tiling.scaleValue = problem.scale_value;
     tiling.valueDim = problem.D2;
     tiling.longestBlocks = problem.selS2;
-    tiling.tileBlocks =
-        CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride);
     tiling.windowStep = problem.select_block_size / problem.compress_stride;
     tiling.windowLast =
-        problem.select_block_size / problem.compress_stride
-            - (problem.index_reading == values::IndexReading::kPaper
-                ? 1
-                : (problem.index_reading == values::IndexReading::kLiteral0
-                    ? problem.select_block_size / problem.compress_stride
-                    : 0));
-    tiling.positionsPerStep =
-        kernel.blockScoreLanes
-            / RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride),
-                32);
-    tiling.laneBlocks =
-        RoundUp(CeilDiv(kernel.tileKeys, problem.select_block_size / problem.compress_stride), 32);
-    tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
-    tiling.windowTerms =
-        1 + problem.select_block_size / problem.compress_stride - 1
-            + problem.compress_block_size / problem.compress_stride - 1;
+        problem.index_reading == values::IndexReading::kLiteral0
+            ? 0
+            : tiling.windowStep - (problem.index_reading == values::IndexReading::kPaper ? 1 : 0);
     tiling.selectionCount = problem.select_block_count;
+    tiling.tileBlocks = CeilDiv(kernel.tileKeys, tiling.windowStep);
+    tiling.windowCount1 = problem.compress_block_size / problem.compress_stride;
+    tiling.windowTerms = tiling.windowStep + tiling.windowCount1 - 1;
     tiling.headDim = problem.D1;
     tiling.S1 = problem.S1;
     tiling.keyCapacity = problem.T2;
-    tiling.keyCapacityScalar = problem.cmpS2;
+    tiling.keyPositions = problem.cmpS2;
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
@@ -251,7 +237,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerVector = schedule::kRowsPerVector;
         choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.blockScoreLanes = schedule::kBlockScoreLanes;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
@@ -268,7 +253,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerVector = schedule::kRowsPerVector;
         choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.blockScoreLanes = schedule::kBlockScoreLanes;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
@@ -285,7 +269,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerVector = schedule::kRowsPerVector;
         choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.blockScoreLanes = schedule::kBlockScoreLanes;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;

@@ -52,8 +52,7 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
 // waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
 // has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
-// an event, named after the first.
+// other, which then waits for it; named after the first such flag.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;
@@ -134,12 +133,12 @@ public:
             prob_ = View<T>(ub_, kProbAt);
             blockRecords_ = View<float>(ub_, kBlockRecordsAt);
             result_ = View<T>(ub_, kResultAt);
-            blockNumber_ = View<int32_t>(ub_, kBlockNumberAt);
-            laneNumber_ = View<float>(ub_, kLaneNumberAt);
+            laneNumber_ = View<int32_t>(ub_, kLaneNumberAt);
             laneOffset_ = View<int32_t>(ub_, kLaneOffsetAt);
             blockScore_ = View<float>(ub_, kBlockScoreAt);
-            best_ = View<float>(ub_, kBestAt);
             blockTerm_ = View<float>(ub_, kBlockTermAt);
+            blockNumber_ = View<int32_t>(ub_, kBlockNumberAt);
+            best_ = View<float>(ub_, kBestAt);
             selected_ = View<int32_t>(ub_, kSelectedAt);
             topkMaskHalf_ = View<half>(ub_, kTopkMaskHalfAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
@@ -333,11 +332,14 @@ private:
     {
         Item found;
         const int64_t item = MinOf(turn, tiling_.items - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
         const int64_t split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
+        // the positions of one head follow each other: cores share its keys and values in L2
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
+        // the heads of one key/value head follow each other: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -512,71 +514,49 @@ private:
     __aicore__ inline void PrepareSelection()
     {
         {
-            Duplicate(blockNumber_, int32_t(0), 64);
+            Duplicate(laneNumber_, int32_t(0), 64);
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
-            Adds(blockNumber_, blockNumber_, int32_t(1), lanesOfBit0, 1,
+            Adds(laneNumber_, laneNumber_, int32_t(1), lanesOfBit0, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
-            Adds(blockNumber_, blockNumber_, int32_t(2), lanesOfBit1, 1,
+            Adds(laneNumber_, laneNumber_, int32_t(2), lanesOfBit1, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
-            Adds(blockNumber_, blockNumber_, int32_t(4), lanesOfBit2, 1,
+            Adds(laneNumber_, laneNumber_, int32_t(4), lanesOfBit2, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
-            Adds(blockNumber_, blockNumber_, int32_t(8), lanesOfBit3, 1,
+            Adds(laneNumber_, laneNumber_, int32_t(8), lanesOfBit3, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
-            Adds(blockNumber_, blockNumber_, int32_t(16), lanesOfBit4, 1,
+            Adds(laneNumber_, laneNumber_, int32_t(16), lanesOfBit4, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
-            Adds(blockNumber_, blockNumber_, int32_t(32), lanesOfBit5, 1,
+            Adds(laneNumber_, laneNumber_, int32_t(32), lanesOfBit5, 1,
                 UnaryRepeatParams(1, 1, 8, 8));
             for (int64_t numberedLanes = 64; numberedLanes < kBlockScoreLanes; numberedLanes *= 2) {
                 PipeBarrier<PIPE_V>();
-                Adds(blockNumber_[numberedLanes], blockNumber_, int32_t(numberedLanes),
+                Adds(laneNumber_[numberedLanes], laneNumber_, int32_t(numberedLanes),
                     MinOf(numberedLanes, kBlockScoreLanes - numberedLanes));
             }
         }
-        Duplicate(laneNumber_, 0.0f, kBlockScoreLanes);
-        Duplicate(laneOffset_, int32_t(0), kBlockScoreLanes);
         PipeBarrier<PIPE_V>();
-        for (int64_t position = 0; position < tiling_.positionsPerStep; ++position) {
-            Cast(laneNumber_[position * tiling_.laneBlocks], blockNumber_, RoundMode::CAST_RINT,
-                tiling_.laneBlocks);
-            Muls(laneOffset_[position * tiling_.laneBlocks], blockNumber_,
-                int32_t(tiling_.windowStep * 4), tiling_.laneBlocks);
-            PipeBarrier<PIPE_V>();
-            Mins(laneOffset_[position * tiling_.laneBlocks],
-                laneOffset_[position * tiling_.laneBlocks], int32_t((kTileKeys - 1) * 4),
-                tiling_.laneBlocks);
-            PipeBarrier<PIPE_V>();
-            Adds(laneOffset_[position * tiling_.laneBlocks],
-                laneOffset_[position * tiling_.laneBlocks], int32_t(position * (kWindowRow * 4)),
-                tiling_.laneBlocks);
-        }
+        Muls(laneOffset_, laneNumber_, int32_t(tiling_.windowStep * 4), kBlockScoreLanes);
+        PipeBarrier<PIPE_V>();
+        Mins(laneOffset_, laneOffset_, int32_t((kTileKeys - 1) * 4), kBlockScoreLanes);
     }
 
-    // Clears the list of the best blocks.
+    // No probabilities are added yet.
     __aicore__ inline void StartSelection(int64_t corePositions)
     {
         if (corePositions > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(window_, 0.0f, kWindowLead + corePositions * kWindowRow);
-        }
-        PipeBarrier<PIPE_V>();
-        Duplicate(blockScore_, -__builtin_inff(), 32);
-        Duplicate(blockNumber_, int32_t(-1), 32);
-        PipeBarrier<PIPE_V>();
-        Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(), 1);
-        PipeBarrier<PIPE_V>();
-        for (int64_t position = 0; position < corePositions; ++position) {
-            DataCopy(best_[position * 32 * 2], blockRecords_, 64);
         }
     }
 
@@ -590,7 +570,8 @@ private:
         }
     }
 
-    // Probabilities of an item's only tile, summed over heads.
+    // Probabilities of a step's rows, from their exponentials, added to the sums of their
+    // positions.
     __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
         int64_t chunk)
     {
@@ -667,28 +648,57 @@ private:
     {
         const int64_t newBlocks = endBlock - firstBlock;
         if (newBlocks > 0) {
-            for (int64_t position0 = 0;
-                 position0 < corePositions;
-                 position0 += tiling_.positionsPerStep) {
-                const int64_t stepPositions =
-                    MinOf(tiling_.positionsPerStep, corePositions - position0);
-                const int64_t usedLanes = stepPositions * tiling_.laneBlocks;
-                // score of each block: the weighted sum of its window
+            const int64_t positionLanes = RoundUp(newBlocks, kRepeatLanes);
+            const int64_t positionsPerStep = kBlockScoreLanes / positionLanes;
+            for (int64_t position0 = 0; position0 < corePositions; position0 += positionsPerStep) {
+                const int64_t stepPositions = MinOf(positionsPerStep, corePositions - position0);
+                const int64_t usedLanes = stepPositions * positionLanes;
+                // score of each block: the weighted sum of its window; a term is gathered as one is
+                // added
                 PipeBarrier<PIPE_V>();
                 Duplicate(blockScore_, 0.0f, kBlockScoreLanes);
-                for (int64_t term = 0; term < tiling_.windowTerms; ++term) {
-                    PipeBarrier<PIPE_V>();
-                    Gather(blockTerm_, window_[position0 * kWindowRow],
+                for (int64_t position = 0; position < stepPositions; ++position) {
+                    Gather(blockTerm_[position * positionLanes],
+                        window_[(position0 + position) * kWindowRow],
                         laneOffset_.ReinterpretCast<uint32_t>(),
                         static_cast<uint32_t>((tiling_.windowStep * firstBlock
-                            + tiling_.windowLast - firstKey - term + kWindowLead)
+                            + tiling_.windowLast - firstKey + kWindowLead)
                             * 4),
-                        usedLanes);
+                        positionLanes);
+                }
+                for (int64_t term = 0; term < tiling_.windowTerms; term += 2) {
                     PipeBarrier<PIPE_V>();
                     Axpy(blockScore_, blockTerm_,
                         float(MinOf(MinOf(term + 1, tiling_.windowTerms - term),
                             MinOf(tiling_.windowStep, tiling_.windowCount1))),
                         usedLanes);
+                    if (term + 1 < tiling_.windowTerms) {
+                        for (int64_t position = 0; position < stepPositions; ++position) {
+                            Gather(blockRecords_[position * positionLanes],
+                                window_[(position0 + position) * kWindowRow],
+                                laneOffset_.ReinterpretCast<uint32_t>(),
+                                static_cast<uint32_t>((tiling_.windowStep * firstBlock
+                                    + tiling_.windowLast - firstKey - (term + 1) + kWindowLead)
+                                    * 4),
+                                positionLanes);
+                        }
+                        PipeBarrier<PIPE_V>();
+                        Axpy(blockScore_, blockRecords_,
+                            float(MinOf(MinOf(term + 2, tiling_.windowTerms - (term + 1)),
+                                MinOf(tiling_.windowStep, tiling_.windowCount1))),
+                            usedLanes);
+                        if (term + 2 < tiling_.windowTerms) {
+                            for (int64_t position = 0; position < stepPositions; ++position) {
+                                Gather(blockTerm_[position * positionLanes],
+                                    window_[(position0 + position) * kWindowRow],
+                                    laneOffset_.ReinterpretCast<uint32_t>(),
+                                    static_cast<uint32_t>((tiling_.windowStep * firstBlock
+                                        + tiling_.windowLast - firstKey - (term + 2) + kWindowLead)
+                                        * 4),
+                                    positionLanes);
+                            }
+                        }
+                    }
                 }
                 // NaN counts as the lowest number (assumed: Compare finds NaN unequal to itself)
                 PipeBarrier<PIPE_V>();
@@ -706,7 +716,7 @@ private:
                         topkMaskGm_[(firstQuery + rowBegin / heads + position0)
                             * tiling_.topkMaskStrideQ
                             + firstBlock],
-                        stepPositions, newBlocks, tiling_.topkMaskStrideQ, tiling_.laneBlocks);
+                        stepPositions, newBlocks, tiling_.topkMaskStrideQ, positionLanes);
                     SetAndWaitFlag<HardEvent::MTE2_V>(kTopkMaskBytesReady + topkMaskBytesSlot_);
                     Cast(topkMaskHalf_, topkMaskBytes, RoundMode::CAST_NONE, usedLanes);
                     SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + topkMaskBytesSlot_);
@@ -719,75 +729,69 @@ private:
                     topkMaskBytesSlot_ ^= 1;
                 }
                 // lanes without a block come last; records sorted in groups
-                if (tiling_.laneBlocks > newBlocks) {
+                if (newBlocks % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(blockBits_, laneNumber_, float(newBlocks), CMPMODE::LT,
-                        kBlockScoreLanes);
-                    PipeBarrier<PIPE_V>();
-                    Select(blockScore_, blockBits_, blockScore_, -__builtin_inff(),
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kBlockScoreLanes);
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        FillLanes(blockScore_[position * positionLanes
+                            + newBlocks / kRepeatLanes * kRepeatLanes],
+                            newBlocks % kRepeatLanes, -__builtin_inff(), 1, 64);
+                    }
                 }
-                Adds(blockTerm_, laneNumber_, float(firstBlock), usedLanes);
+                Adds(blockNumber_, laneNumber_, int32_t(firstBlock), positionLanes);
+                const int64_t groups = CeilDiv(newBlocks, kSortGroup);
                 PipeBarrier<PIPE_V>();
-                Cast(blockNumber_, blockTerm_, RoundMode::CAST_RINT, usedLanes);
-                PipeBarrier<PIPE_V>();
-                Sort32(blockRecords_, blockScore_, blockNumber_.ReinterpretCast<uint32_t>(),
-                    CeilDiv(usedLanes, 32));
-                const int64_t groups = CeilDiv(newBlocks, 32);
-                for (int64_t position = 0; position < stepPositions; position += 2) {
-                    for (int64_t part = 0; part < groups; part += 3) {
+                for (int64_t position = 0; position < stepPositions; ++position) {
+                    Sort32(blockRecords_[position * positionLanes * kRecordLanes],
+                        blockScore_[position * positionLanes],
+                        blockNumber_.ReinterpretCast<uint32_t>(), groups);
+                }
+                // an item's first group is its best so far; others are merged, three at a time
+                if (firstBlock == 0) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
+                            blockRecords_[position * positionLanes * kRecordLanes],
+                            kSortGroup * kRecordLanes);
+                    }
+                }
+                for (int64_t firstMerged = 0;
+                     firstMerged < stepPositions;
+                     firstMerged += kMergedPositions) {
+                    const int64_t endMerged = MinOf(firstMerged + kMergedPositions, stepPositions);
+                    for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
                         PipeBarrier<PIPE_V>();
-                        {
-                            const uint16_t sizes[4] =
-                                {static_cast<uint16_t>(32), static_cast<uint16_t>(32),
-                                    static_cast<uint16_t>(
-                                        MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
-                                    static_cast<uint16_t>(
-                                        MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
-                            const uint16_t validLists = sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
-                            MrgSort(blockTerm_,
-                                MrgSortSrcList<float>(best_[(position0 + position) * 32 * 2],
-                                    blockRecords_[(position * tiling_.laneBlocks + part * 32) * 2],
-                                    blockRecords_[(position * tiling_.laneBlocks
-                                        + MinOf(part + 1, groups - 1) * 32)
-                                        * 2],
-                                    blockRecords_[(position * tiling_.laneBlocks
-                                        + MinOf(part + 2, groups - 1) * 32)
-                                        * 2]),
-                                MrgSort4Info(sizes, false, validLists, 1));
-                        }
-                        if (position + 1 < stepPositions) {
-                            PipeBarrier<PIPE_V>();
+                        for (int64_t position = firstMerged; position < endMerged; ++position) {
                             {
                                 const uint16_t sizes[4] =
-                                    {static_cast<uint16_t>(32), static_cast<uint16_t>(32),
-                                        static_cast<uint16_t>(
-                                            MinOf(32, MaxOf(0, (groups - part - 1) * 32))),
-                                        static_cast<uint16_t>(
-                                            MinOf(32, MaxOf(0, (groups - part - 2) * 32)))};
+                                    {static_cast<uint16_t>(kSortGroup),
+                                        static_cast<uint16_t>(kSortGroup),
+                                        static_cast<uint16_t>(MinOf(kSortGroup,
+                                            MaxOf(0, (groups - part - 1) * kSortGroup))),
+                                        static_cast<uint16_t>(MinOf(kSortGroup,
+                                            MaxOf(0, (groups - part - 2) * kSortGroup)))};
                                 const uint16_t validLists =
                                     sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
-                                MrgSort(blockTerm_[256],
+                                MrgSort(blockTerm_[(position - firstMerged) * (4 * kSortGroup)
+                                    * kRecordLanes],
                                     MrgSortSrcList<float>(
-                                        best_[(position0 + position + 1) * 32 * 2],
-                                        blockRecords_[((position + 1) * tiling_.laneBlocks
-                                            + part * 32)
-                                            * 2],
-                                        blockRecords_[((position + 1) * tiling_.laneBlocks
-                                            + MinOf(part + 1, groups - 1) * 32)
-                                            * 2],
-                                        blockRecords_[((position + 1) * tiling_.laneBlocks
-                                            + MinOf(part + 2, groups - 1) * 32)
-                                            * 2]),
+                                        best_[(position0 + position) * kSortGroup * kRecordLanes],
+                                        blockRecords_[(position * positionLanes + part * kSortGroup)
+                                            * kRecordLanes],
+                                        blockRecords_[(position * positionLanes
+                                            + MinOf(part + 1, groups - 1) * kSortGroup)
+                                            * kRecordLanes],
+                                        blockRecords_[(position * positionLanes
+                                            + MinOf(part + 2, groups - 1) * kSortGroup)
+                                            * kRecordLanes]),
                                     MrgSort4Info(sizes, false, validLists, 1));
                             }
                         }
                         PipeBarrier<PIPE_V>();
-                        DataCopy(best_[(position0 + position) * 32 * 2], blockTerm_, 64);
-                        if (position + 1 < stepPositions) {
-                            PipeBarrier<PIPE_V>();
-                            DataCopy(best_[(position0 + position + 1) * 32 * 2], blockTerm_[256],
-                                64);
+                        for (int64_t position = firstMerged; position < endMerged; ++position) {
+                            DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
+                                blockTerm_[(position - firstMerged) * (4 * kSortGroup)
+                                    * kRecordLanes],
+                                kSortGroup * kRecordLanes);
                         }
                     }
                 }
@@ -930,59 +934,7 @@ private:
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
                         chunk, kTileKeys);
                 }
-                // score = score / rowSum, then added to the sums of its position
-                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
-                Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, chunk);
-                PipeBarrier<PIPE_V>();
-                Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
-                    rowInverse_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], chunk);
-                PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
-                if (work.heads % 2 == 0) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < chunk; row += 2) {
-                        Add(score[row * kTileKeys], score[row * kTileKeys],
-                            score[(row + 1) * kTileKeys], keys);
-                    }
-                }
-                if (work.heads % 4 == 0) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < chunk; row += 4) {
-                        Add(score[row * kTileKeys], score[row * kTileKeys],
-                            score[(row + 2) * kTileKeys], keys);
-                    }
-                }
-                if (work.heads % 8 == 0) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < chunk; row += 8) {
-                        Add(score[row * kTileKeys], score[row * kTileKeys],
-                            score[(row + 4) * kTileKeys], keys);
-                    }
-                }
-                if (work.heads % 16 == 0) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < chunk; row += 16) {
-                        Add(score[row * kTileKeys], score[row * kTileKeys],
-                            score[(row + 8) * kTileKeys], keys);
-                    }
-                }
-                const int64_t addedRows =
-                    work.heads % 16 == 0
-                        ? 16
-                        : (work.heads % 8 == 0
-                            ? 8
-                            : (work.heads % 4 == 0 ? 4 : (work.heads % 2 == 0 ? 2 : 1)));
-                for (int64_t row = 0; row < chunk; row += addedRows) {
-                    PipeBarrier<PIPE_V>();
-                    Add(window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
-                        window_[(r0 + row) / work.heads * kWindowRow + kWindowLead],
-                        score[row * kTileKeys], keys);
-                }
+                AddHeads(work.heads, itemSlot, keys, r0, chunk);
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
@@ -1070,19 +1022,20 @@ private:
         int64_t corePositions)
     {
         PipeBarrier<PIPE_V>();
-        for (int64_t r0 = 0; r0 < rows; r0 += kBlockScoreLanes / 32 * work.heads) {
+        for (int64_t r0 = 0; r0 < rows; r0 += kBlockScoreLanes / kSortGroup * work.heads) {
             const int64_t position0 = r0 / work.heads;
-            const int64_t stepPositions = MinOf(kBlockScoreLanes / 32, corePositions - position0);
+            const int64_t stepPositions =
+                MinOf(kBlockScoreLanes / kSortGroup, corePositions - position0);
             WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
-            Extract(blockScore_, selected_.ReinterpretCast<uint32_t>(), best_[position0 * 32 * 2],
-                stepPositions);
+            Extract(blockScore_, selected_.ReinterpretCast<uint32_t>(),
+                best_[position0 * kSortGroup * kRecordLanes], stepPositions);
             SetAndWaitFlag<HardEvent::V_MTE3>(kSelectedReady);
             StoreRows(topkIndicesOutGm_[(work.firstToken + work.firstQuery
                 + rowBegin / work.heads + position0)
                 * tiling_.topkIndicesOutStrideS
                 + work.kvHead * tiling_.topkIndicesOutStrideK],
                 selected_, stepPositions, tiling_.selectionCount, tiling_.topkIndicesOutStrideS,
-                32);
+                kSortGroup);
             SetFlag<HardEvent::MTE3_V>(kSelectedFree);
         }
     }
@@ -1426,10 +1379,10 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<int32_t> blockNumber_, laneOffset_, selected_;
-    LocalTensor<float> laneNumber_, window_, blockScore_, blockRecords_, best_, rowMax_, rowSum_;
-    LocalTensor<float> lanes_, rowBlocks_, tileStat_, newMax_, rescale_, rowInverse_, blockTerm_;
-    LocalTensor<float> accumulator_, partial_, resultBlocks_;
+    LocalTensor<int32_t> laneNumber_, laneOffset_, blockNumber_, selected_;
+    LocalTensor<float> window_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
+    LocalTensor<float> rowInverse_, blockScore_, blockTerm_, blockRecords_, best_, accumulator_;
+    LocalTensor<float> partial_, resultBlocks_;
     LocalTensor<T> prob_, result_;
     LocalTensor<uint8_t> blockBits_, coreHasKeys_, rowHasKeys_;
     LocalTensor<half> topkMaskHalf_;

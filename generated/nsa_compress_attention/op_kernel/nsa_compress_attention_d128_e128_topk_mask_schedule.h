@@ -18,7 +18,9 @@ using attndsl::kVectorCores;
 
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kWindowBefore = 24;  // keys of the previous tile that windows reach back to
+constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
+constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
+constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
@@ -38,22 +40,23 @@ constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 // lanes of a position: a tile and its surroundings
-constexpr int64_t kWindowRow = (kTileKeys + 16 + kWindowBefore + 127) / 128 * 128;
+constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // lanes in front of the first position's tile
 constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // blocks, of several positions, sorted at once
 constexpr int64_t kBlockScoreLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
+// positions whose lists are merged at once
+constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 
-static_assert(kTileKeys >= 448 && kTileKeys <= 512 && kTileKeys % 64 == 0,
-    "limits of tile_k; tiles of positions begin at rows of banks where they are long; the "
-    "lists of positions that are merged at once have places; one repeat has the folded lanes "
-    "of a row");
+static_assert(kTileKeys >= 256 && kTileKeys <= 512 && kTileKeys % 64 == 0,
+    "limits of tile_k; tiles of positions begin at rows of banks where they are long; one "
+    "repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 16 == 0,
+static_assert(kRowsPerStep >= 16 && kRowsPerStep <= 64 && kRowsPerStep % 16 == 0,
     "limits of rows; a vector step has whole trees of heads");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
     "limits of result_rows");
@@ -78,16 +81,16 @@ constexpr uint32_t
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kBlockRecordsSlot = kBlockScoreLanes * 2 * 4,  // blocks of a tile, sorted in groups
+    kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
     // finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
-    kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
-    kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane within its position
+    kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
-    // best blocks of each position, sorted records
-    kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * 32 * 2 * 4,
     kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
+    kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
+    // best blocks of each position, sorted records
+    kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
     kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
     kTopkMaskBytesSlot = kBlockScoreLanes,  // 2 slots: topk_mask of the new blocks
     kTopkMaskHalfSlot = kBlockScoreLanes * 2,  // topk_mask in fp16, to compare
@@ -117,13 +120,13 @@ constexpr uint32_t
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
     kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
-    kResultAt = kBlockRecordsAt + kBlockRecordsSlot,
-    kBlockNumberAt = (kResultAt + kResultSlot + 127) / 128 * 128,
-    kLaneNumberAt = kBlockNumberAt + kBlockNumberSlot,
+    kResultAt = kBlockRecordsAt + kBlockRecordsSlot, kLaneNumberAt = kResultAt + kResultSlot,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
     kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlot + 127) / 128 * 128,
-    kBestAt = kBlockScoreAt + kBlockScoreSlot, kBlockTermAt = kBestAt + kBestSlot,
-    kSelectedAt = kBlockTermAt + kBlockTermSlot, kTopkMaskBytesAt = kSelectedAt + kSelectedSlot,
+    kBlockTermAt = kBlockScoreAt + kBlockScoreSlot,
+    kBlockNumberAt = (kBlockTermAt + kBlockTermSlot + 127) / 128 * 128,
+    kBestAt = kBlockNumberAt + kBlockNumberSlot, kSelectedAt = kBestAt + kBestSlot,
+    kTopkMaskBytesAt = kSelectedAt + kSelectedSlot,
     kTopkMaskHalfAt = kTopkMaskBytesAt + 2 * kTopkMaskBytesSlot,
     kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlot,
     kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,

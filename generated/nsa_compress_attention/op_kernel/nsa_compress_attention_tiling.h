@@ -49,14 +49,12 @@ struct NsaCompressAttentionTiling {
     int64_t attentionOutStrideS;  // elements between neighbours of attention_out along S
     int64_t attentionOutStrideN;  // elements between neighbours of attention_out along N
     int64_t longestBlocks;  // blocks of the longest batch row
-    int64_t tileBlocks;  // blocks that a tile completes, at most
     int64_t windowStep;  // keys from a block's window to the next
-    int64_t windowLast;  // last key of the first window
-    int64_t positionsPerStep;  // positions whose blocks are sorted at once
-    int64_t laneBlocks;  // lanes for the blocks of a position that a tile completes
-    int64_t windowCount1;  // factor of a window's terms
     int64_t windowTerms;  // keys of a window
+    int64_t windowLast;  // last key of the first window
     int64_t selectionCount;  // blocks that are selected
+    int64_t tileBlocks;  // blocks that a tile completes, at most
+    int64_t windowCount1;  // factor of a window's terms
     int64_t topkIndicesOutStrideS;  // elements between neighbours of topk_indices_out along S
     int64_t topkIndicesOutStrideK;  // elements between neighbours of topk_indices_out along K
     int64_t headDim;  // true head size
@@ -78,7 +76,7 @@ struct NsaCompressAttentionTiling {
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t topkMaskStrideQ;  // elements between neighbours of topk_mask along Q
     int64_t attenMaskStrideQ;  // elements between neighbours of atten_mask along Q
-    int64_t keyCapacityScalar;  // keys of a row, at most
+    int64_t keyPositions;  // key positions of a batch row, at most
     int64_t keyEndsOffset;  // bytes from the workspace to the ends of the keys that positions see
 };
 

@@ -9,27 +9,31 @@
 
 namespace relay_attention_host {
 
-// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
-inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+// A layout, a word or a dtype, and its number in a plan's problem.
+template <typename Value>
+struct Numbered {
+    Value value;
+    int64_t number;
+};
+
+// The number of a value in a plan's problem; -1 if it is unknown.
+inline int64_t NumberOf(const std::string &value,
+    std::initializer_list<Numbered<const char *>> known)
 {
-    int64_t number = 0;
-    for (const char *each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
 
-inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+inline int64_t NumberOf(DataType value, std::initializer_list<Numbered<DataType>> known)
 {
-    int64_t number = 0;
-    for (DataType each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
@@ -47,7 +51,10 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     const DeviceShare &device)
 {
     Problem problem;
-    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.queryDtype =
+        NumberOf(call.query.dtype,
+            {{DataType::kFloat16, values::QueryDtype::kFloat16},
+                {DataType::kBfloat16, values::QueryDtype::kBfloat16}});
     problem.D = sizes.D;
     problem.N = sizes.N;
     problem.headNum = call.headNum;

@@ -132,23 +132,33 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const bool halvesAreEvenKey =
         halvesOfCoreKey * kWorthwhilePart <= tasksOfCoreKey * 2 * (kWorthwhilePart - 1)
             && keyTilesKey >= kTilesOfEvenSplit * 2;
-    tiling.splitsKey =
-        problem.startTogether > 0
-            ? (tiling.tasksKey > problem.cores
-                ? (thirdsAreEvenKey ? 3 : (halvesAreEvenKey ? 2 : 1))
-                : (twoAreWorthKey
-                    ? twoSplitsKey
-                    : (threeAreWorthKey ? threeSplitsKey : splitsForAllKey)))
-            : 1;
+    if (problem.startTogether <= 0) {
+        tiling.splitsKey = 1;
+    } else if (tiling.tasksKey > problem.cores) {
+        if (thirdsAreEvenKey) {
+            tiling.splitsKey = 3;
+        } else if (halvesAreEvenKey) {
+            tiling.splitsKey = 2;
+        } else {
+            tiling.splitsKey = 1;
+        }
+    } else if (twoAreWorthKey) {
+        tiling.splitsKey = twoSplitsKey;
+    } else if (threeAreWorthKey) {
+        tiling.splitsKey = threeSplitsKey;
+    } else {
+        tiling.splitsKey = splitsForAllKey;
+    }
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
     // batch rows of a task of several bands of rows
     const int64_t membersOfLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // score tiles of a row, at most
+    const int64_t keyTilesKeyShare = CeilDiv(problem.S2, kernel.tileKeys);
     // score tiles of all such tasks, a row of heads each
     const int64_t tilesOfLargeTasks =
-        problem.BS * problem.N * CeilDiv(problem.B, membersOfLargeTask)
-            * CeilDiv(problem.S2, kernel.tileKeys);
+        problem.BS * problem.N * CeilDiv(problem.B, membersOfLargeTask) * keyTilesKeyShare;
     tiling.membersPerTask =
         tilesOfLargeTasks < 2 * kernel.ring * problem.cores
             ? MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1))
@@ -156,8 +166,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
     tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
-    // score tiles of a row, at most
-    const int64_t keyTilesKeyShare = CeilDiv(problem.S2, kernel.tileKeys);
     // splits that give each core an item
     const int64_t splitsForAllKeyShare =
         MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare));
@@ -202,14 +210,23 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const bool halvesAreEvenKeyShare =
         halvesOfCoreKeyShare * kWorthwhilePart <= tasksOfCoreKeyShare * 2 * (kWorthwhilePart - 1)
             && keyTilesKeyShare >= kTilesOfEvenSplit * 2;
-    tiling.splitsKeyShare =
-        problem.startTogether > 0
-            ? (tiling.tasksKeyShare > problem.cores
-                ? (thirdsAreEvenKeyShare ? 3 : (halvesAreEvenKeyShare ? 2 : 1))
-                : (twoAreWorthKeyShare
-                    ? twoSplitsKeyShare
-                    : (threeAreWorthKeyShare ? threeSplitsKeyShare : splitsForAllKeyShare)))
-            : 1;
+    if (problem.startTogether <= 0) {
+        tiling.splitsKeyShare = 1;
+    } else if (tiling.tasksKeyShare > problem.cores) {
+        if (thirdsAreEvenKeyShare) {
+            tiling.splitsKeyShare = 3;
+        } else if (halvesAreEvenKeyShare) {
+            tiling.splitsKeyShare = 2;
+        } else {
+            tiling.splitsKeyShare = 1;
+        }
+    } else if (twoAreWorthKeyShare) {
+        tiling.splitsKeyShare = twoSplitsKeyShare;
+    } else if (threeAreWorthKeyShare) {
+        tiling.splitsKeyShare = threeSplitsKeyShare;
+    } else {
+        tiling.splitsKeyShare = splitsForAllKeyShare;
+    }
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));

@@ -191,8 +191,11 @@ private:
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
         for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
             const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
+            // all tasks of one split follow each other: blocks beside each other have other tasks
             const int64_t split = item / tiling_.tasksKey;
             const int64_t task = item % tiling_.tasksKey;
+            // the heads of one key/value head follow each other: cores share its keys and values in
+            // L2
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -246,10 +249,13 @@ private:
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
         for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
             const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
+            // all tasks of one split follow each other: blocks beside each other have other tasks
             const int64_t split = item / tiling_.tasksKeyShare;
             const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
+            // the heads of one key/value head follow each other: cores share its keys and values in
+            // L2
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
             const int64_t listEntry =
@@ -342,8 +348,11 @@ private:
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
         for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
             const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
+            // all tasks of one split follow each other: blocks beside each other have other tasks
             const int64_t split = item / tiling_.tasksKey;
             const int64_t task = item % tiling_.tasksKey;
+            // the heads of one key/value head follow each other: cores share its keys and values in
+            // L2
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -407,10 +416,13 @@ private:
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
         for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
             const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
+            // all tasks of one split follow each other: blocks beside each other have other tasks
             const int64_t split = item / tiling_.tasksKeyShare;
             const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
+            // the heads of one key/value head follow each other: cores share its keys and values in
+            // L2
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
             const int64_t listEntry =

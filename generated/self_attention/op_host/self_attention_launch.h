@@ -9,27 +9,31 @@
 
 namespace self_attention_host {
 
-// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
-inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+// A layout, a word or a dtype, and its number in a plan's problem.
+template <typename Value>
+struct Numbered {
+    Value value;
+    int64_t number;
+};
+
+// The number of a value in a plan's problem; -1 if it is unknown.
+inline int64_t NumberOf(const std::string &value,
+    std::initializer_list<Numbered<const char *>> known)
 {
-    int64_t number = 0;
-    for (const char *each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
 
-inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+inline int64_t NumberOf(DataType value, std::initializer_list<Numbered<DataType>> known)
 {
-    int64_t number = 0;
-    for (DataType each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
@@ -47,7 +51,10 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     const DeviceShare &device)
 {
     Problem problem;
-    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.queryDtype =
+        NumberOf(call.query.dtype,
+            {{DataType::kFloat16, values::QueryDtype::kFloat16},
+                {DataType::kBfloat16, values::QueryDtype::kBfloat16}});
     problem.headSize = sizes.headSize;
     problem.headSizeV = sizes.headSizeV;
     problem.keyGiven = call.key.given ? 1 : 0;
@@ -55,11 +62,24 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.attentionMaskGiven = call.attentionMask.given ? 1 : 0;
     problem.batchStatusGiven = call.batchStatus.given ? 1 : 0;
     problem.logNGiven = call.logN.given ? 1 : 0;
-    problem.queryLayout = NumberOf(sizes.query_layout, {"packed", "padded", "BNSD"});
-    problem.keyLayout = NumberOf(sizes.key_layout, {"packed", "padded"});
-    problem.valueLayout = NumberOf(sizes.value_layout, {"packed", "padded"});
-    problem.cacheKLayout = NumberOf(sizes.cacheK_layout, {"layers", "layer", "BNSD"});
-    problem.cacheVLayout = NumberOf(sizes.cacheV_layout, {"layers", "layer", "BNSD"});
+    problem.queryLayout =
+        NumberOf(sizes.query_layout,
+            {{"packed", values::QueryLayout::kPacked}, {"padded", values::QueryLayout::kPadded},
+                {"BNSD", values::QueryLayout::kBnsd}});
+    problem.keyLayout =
+        NumberOf(sizes.key_layout,
+            {{"packed", values::KeyLayout::kPacked}, {"padded", values::KeyLayout::kPadded}});
+    problem.valueLayout =
+        NumberOf(sizes.value_layout,
+            {{"packed", values::ValueLayout::kPacked}, {"padded", values::ValueLayout::kPadded}});
+    problem.cacheKLayout =
+        NumberOf(sizes.cacheK_layout,
+            {{"layers", values::CacheKLayout::kLayers}, {"layer", values::CacheKLayout::kLayer},
+                {"BNSD", values::CacheKLayout::kBnsd}});
+    problem.cacheVLayout =
+        NumberOf(sizes.cacheV_layout,
+            {{"layers", values::CacheVLayout::kLayers}, {"layer", values::CacheVLayout::kLayer},
+                {"BNSD", values::CacheVLayout::kBnsd}});
     problem.cacheType = call.cacheType;
     problem.maskType = call.maskType;
     problem.clampType = call.clampType;
@@ -68,7 +88,11 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.inputLayoutValue = call.inputLayout;
     problem.attentionMaskLayout =
         NumberOf(sizes.attentionMask_layout,
-            {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
+            {{"square", values::AttentionMaskLayout::kSquare},
+                {"per head", values::AttentionMaskLayout::kPerHead},
+                {"per batch", values::AttentionMaskLayout::kPerBatch},
+                {"full", values::AttentionMaskLayout::kFull}, {"128", 4}, {"256", 5},
+                {"columns", values::AttentionMaskLayout::kColumns}, {"512", 7}});
     problem.calcType = call.calcType;
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;

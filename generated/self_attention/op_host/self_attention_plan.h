@@ -231,8 +231,8 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.attentionMaskStrideQ = problem.maskCols;
     tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
-    tiling.keyStrideB = problem.newRows * (problem.kvHeads * problem.headSize);
-    tiling.valueStrideB = problem.newRows * (problem.kvHeads * problem.headSizeV);
+    tiling.keyStrideB = problem.newRows * tiling.keyStrideU;
+    tiling.valueStrideB = problem.newRows * tiling.valueStrideU;
     switch (problem.queryLayout) {
         case values::QueryLayout::kPacked:
             tiling.outputStrideN = problem.headSizeV;
@@ -241,10 +241,10 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
         case values::QueryLayout::kPadded:
             tiling.outputStrideN = problem.headSizeV;
             tiling.queryStrideN = problem.headSize;
-            tiling.outputStrideB = problem.qRows * (problem.headNum * problem.headSizeV);
-            tiling.outputStrideQ = problem.headNum * problem.headSizeV;
-            tiling.queryStrideQ = problem.headNum * problem.headSize;
-            tiling.queryStrideB = problem.qRows * (problem.headNum * problem.headSize);
+            tiling.outputStrideB = problem.qRows * tiling.outputStrideS;
+            tiling.outputStrideQ = tiling.outputStrideS;
+            tiling.queryStrideQ = tiling.queryStrideS;
+            tiling.queryStrideB = problem.qRows * tiling.queryStrideS;
             break;
         case values::QueryLayout::kBnsd:
             tiling.outputStrideN = problem.qRows * problem.headSizeV;
@@ -305,7 +305,7 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
     }
     switch (problem.attentionMaskLayout) {
         case values::AttentionMaskLayout::kPerBatch:
-            tiling.attentionMaskStrideB = problem.maskRows * problem.maskCols;
+            tiling.attentionMaskStrideB = tiling.attentionMaskStrideN;
             break;
         case values::AttentionMaskLayout::kFull:
             tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
@@ -339,29 +339,25 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
     if (problem.queryDtype == values::QueryDtype::kFloat16) {
         tiling.attentionMaskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
-                && (problem.calcType == values::CalcType::kUndefined
-                    || problem.calcType == values::CalcType::kEncoder
-                    || problem.calcType == values::CalcType::kPaEncoder)
-                && (problem.maskType == values::MaskType::kNorm
-                    || problem.maskType == values::MaskType::kNormCompress
-                    || problem.maskType == values::MaskType::kSlidingWindowNorm
-                    || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                && attndsl::IsOneOf(problem.calcType, values::CalcType::kUndefined,
+                    values::CalcType::kEncoder, values::CalcType::kPaEncoder)
+                && attndsl::IsOneOf(problem.maskType, values::MaskType::kNorm,
+                    values::MaskType::kNormCompress, values::MaskType::kSlidingWindowNorm,
+                    values::MaskType::kSlidingWindowCompress)
                 ? -3e+38f
                 : 1.0f;
     } else {
         tiling.attentionMaskFactor =
-            (problem.maskType == values::MaskType::kNorm
-                || problem.maskType == values::MaskType::kNormCompress
-                || problem.maskType == values::MaskType::kSlidingWindowNorm
-                || problem.maskType == values::MaskType::kSlidingWindowCompress)
+            attndsl::IsOneOf(problem.maskType, values::MaskType::kNorm,
+                values::MaskType::kNormCompress, values::MaskType::kSlidingWindowNorm,
+                values::MaskType::kSlidingWindowCompress)
                 ? -3e+38f
                 : 1.0f;
     }
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
-    SelfAttentionTiling &tiling)
+inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
@@ -390,7 +386,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.scaledQueryOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the scaled query
     const int64_t scaledQueryBytes =
-        RoundUp((problem.qScale != 1.0f ? tiling.queryElements : 0) * kBytesOfFloat16,
+        RoundUp((tiling.queryIsScaled ? tiling.queryElements : 0) * kBytesOfFloat16,
             kWorkspaceAlignment);
     tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
 }
@@ -410,7 +406,7 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     PartitionWork(problem, kernel, tiling);
     SetStrides(problem, tiling);
     SetScalars(problem, tiling);
-    PlaceWorkspace(problem, kernel, tiling);
+    PlaceWorkspace(kernel, tiling);
     return tiling;
 }
 

@@ -45,6 +45,13 @@ constexpr auto MaxOf(A a, B b)
     return a > b ? a : b;
 }
 
+// Whether a number is one of some others.
+template <typename... Others>
+constexpr bool IsOneOf(int64_t number, Others... others)
+{
+    return ((number == others) || ...);
+}
+
 }  // namespace attndsl
 
 #endif  // ATTNDSL_ARITHMETIC_H

@@ -9,27 +9,31 @@
 
 namespace self_attention_pa_encoder_host {
 
-// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
-inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+// A layout, a word or a dtype, and its number in a plan's problem.
+template <typename Value>
+struct Numbered {
+    Value value;
+    int64_t number;
+};
+
+// The number of a value in a plan's problem; -1 if it is unknown.
+inline int64_t NumberOf(const std::string &value,
+    std::initializer_list<Numbered<const char *>> known)
 {
-    int64_t number = 0;
-    for (const char *each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
 
-inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+inline int64_t NumberOf(DataType value, std::initializer_list<Numbered<DataType>> known)
 {
-    int64_t number = 0;
-    for (DataType each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
@@ -48,7 +52,10 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
 {
     Problem problem;
     problem.queryDtype =
-        NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16, DataType::kInt8});
+        NumberOf(call.query.dtype,
+            {{DataType::kFloat16, values::QueryDtype::kFloat16},
+                {DataType::kBfloat16, values::QueryDtype::kBfloat16},
+                {DataType::kInt8, values::QueryDtype::kInt8}});
     problem.headSize = sizes.headSize;
     problem.headSizeV = sizes.headSizeV;
     problem.valueGiven = call.value.given ? 1 : 0;
@@ -58,14 +65,28 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.vpvDescaleGiven = call.vpvDescale.given ? 1 : 0;
     problem.pScaleGiven = call.pScale.given ? 1 : 0;
     problem.logNGiven = call.logN.given ? 1 : 0;
-    problem.queryLayout = NumberOf(sizes.query_layout, {"tokens", "merged", "padded", "BNSD"});
-    problem.keyLayout = NumberOf(sizes.key_layout, {"tokens", "merged", "padded", "BNSD"});
-    problem.valueLayout = NumberOf(sizes.value_layout, {"tokens", "merged", "padded", "BNSD"});
+    problem.queryLayout =
+        NumberOf(sizes.query_layout,
+            {{"tokens", values::QueryLayout::kTokens}, {"merged", values::QueryLayout::kMerged},
+                {"padded", values::QueryLayout::kPadded}, {"BNSD", values::QueryLayout::kBnsd}});
+    problem.keyLayout =
+        NumberOf(sizes.key_layout,
+            {{"tokens", values::KeyLayout::kTokens}, {"merged", values::KeyLayout::kMerged},
+                {"padded", values::KeyLayout::kPadded}, {"BNSD", values::KeyLayout::kBnsd}});
+    problem.valueLayout =
+        NumberOf(sizes.value_layout,
+            {{"tokens", values::ValueLayout::kTokens}, {"merged", values::ValueLayout::kMerged},
+                {"padded", values::ValueLayout::kPadded}, {"BNSD", values::ValueLayout::kBnsd}});
     problem.clampType = call.clampType;
     problem.maskLayout =
         NumberOf(sizes.mask_layout,
-            {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
-    problem.maskDtype = NumberOf(call.mask.dtype, {DataType::kFloat16, DataType::kBfloat16});
+            {{"square", values::MaskLayout::kSquare}, {"per head", values::MaskLayout::kPerHead},
+                {"per batch", values::MaskLayout::kPerBatch}, {"full", values::MaskLayout::kFull},
+                {"128", 4}, {"256", 5}, {"columns", values::MaskLayout::kColumns}, {"512", 7}});
+    problem.maskDtype =
+        NumberOf(call.mask.dtype,
+            {{DataType::kFloat16, values::MaskDtype::kFloat16},
+                {DataType::kBfloat16, values::MaskDtype::kBfloat16}});
     problem.maskType = call.maskType;
     problem.quantType = call.quantType;
     problem.outDataType = call.outDataType;
@@ -78,7 +99,9 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.startTogether = device.blocksStartTogether ? 1 : 0;
     problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
-    problem.seqLenLayout = NumberOf(sizes.seqLen_layout, {"batch", "2 batch"});
+    problem.seqLenLayout =
+        NumberOf(sizes.seqLen_layout,
+            {{"batch", values::SeqLenLayout::kBatch}, {"2 batch", values::SeqLenLayout::k2Batch}});
     problem.kernelType = call.kernelType;
     problem.maskCols = sizes.maskCols;
     problem.l2Bytes = device.l2Bytes;

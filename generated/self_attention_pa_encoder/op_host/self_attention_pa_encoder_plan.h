@@ -123,10 +123,10 @@ struct MaskType {
 };
 }  // namespace values
 
-// small tasks are chosen if they shorten the busiest core by more than 1/9
-constexpr int64_t kPositionsWithLargeTasks = 9;
-// of those 9 parts, below which small tasks are worth reading keys more often
-constexpr int64_t kPositionsWithSmallTasks = 8;
+// parts of the busiest core's positions, for the next number
+constexpr int64_t kPartsOfBusiestCore = 9;
+// small tasks, which read keys more often, are worth that if they leave fewer of these parts
+constexpr int64_t kPartsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
@@ -239,11 +239,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         // query positions of the busiest core with those
         const int64_t allOfCore =
             CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
+        // large tasks that the positions of a batch row fill
+        const int64_t fullTiles = problem.qRows / queriesPerLargeTask;
         // large tasks of a batch row, if they fill whole rounds
         const int64_t wholeTiles =
-            MinOf(problem.qRows / queriesPerLargeTask,
-                tasksAbreast * (problem.qRows / queriesPerLargeTask) / problem.cores
-                    * problem.cores / MaxOf(tasksAbreast, 1));
+            MinOf(fullTiles,
+                tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
         // rounds of them
         const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
         // small tasks after the last round of them
@@ -262,12 +263,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask),
                 problem.cores)
                 * tiling.queriesPerSmallTask;
-        tiling.largeTiles =
-            (tasksAbreast * allTiles < problem.cores
-                || smallOfCore * kPositionsWithLargeTasks
-                    < MinOf(wholeOfCore, allOfCore) * kPositionsWithSmallTasks)
-                ? 0
-                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        if (tasksAbreast * allTiles < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
         tiling.queriesPerTask =
             tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
         tiling.smallPositions =
@@ -328,10 +332,10 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
         case values::QueryLayout::kPadded:
             tiling.outputStrideN = problem.headSizeV;
             tiling.queryStrideN = problem.headSize;
-            tiling.outputStrideB = problem.qRows * (problem.headNum * problem.headSizeV);
-            tiling.outputStrideQ = problem.headNum * problem.headSizeV;
-            tiling.queryStrideQ = problem.headNum * problem.headSize;
-            tiling.queryStrideB = problem.qRows * (problem.headNum * problem.headSize);
+            tiling.outputStrideB = problem.qRows * tiling.outputStrideS;
+            tiling.outputStrideQ = tiling.outputStrideS;
+            tiling.queryStrideQ = tiling.queryStrideS;
+            tiling.queryStrideB = problem.qRows * tiling.queryStrideS;
             break;
         case values::QueryLayout::kBnsd:
             tiling.outputStrideN = problem.qRows * problem.headSizeV;
@@ -384,7 +388,7 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
     }
     switch (problem.maskLayout) {
         case values::MaskLayout::kPerBatch:
-            tiling.maskStrideB = problem.maskRows * problem.maskCols;
+            tiling.maskStrideB = tiling.maskStrideN;
             break;
         case values::MaskLayout::kFull:
             tiling.maskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
@@ -422,18 +426,16 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     if (problem.maskDtype == values::MaskDtype::kFloat16) {
         tiling.maskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
-                && (problem.maskType == values::MaskType::kNorm
-                    || problem.maskType == values::MaskType::kNormCompress
-                    || problem.maskType == values::MaskType::kSlidingWindowNorm
-                    || problem.maskType == values::MaskType::kSlidingWindowCompress)
+                && attndsl::IsOneOf(problem.maskType, values::MaskType::kNorm,
+                    values::MaskType::kNormCompress, values::MaskType::kSlidingWindowNorm,
+                    values::MaskType::kSlidingWindowCompress)
                 ? -3e+38f
                 : 1.0f;
     } else {
         tiling.maskFactor =
-            (problem.maskType == values::MaskType::kNorm
-                || problem.maskType == values::MaskType::kNormCompress
-                || problem.maskType == values::MaskType::kSlidingWindowNorm
-                || problem.maskType == values::MaskType::kSlidingWindowCompress)
+            attndsl::IsOneOf(problem.maskType, values::MaskType::kNorm,
+                values::MaskType::kNormCompress, values::MaskType::kSlidingWindowNorm,
+                values::MaskType::kSlidingWindowCompress)
                 ? -3e+38f
                 : 1.0f;
     }

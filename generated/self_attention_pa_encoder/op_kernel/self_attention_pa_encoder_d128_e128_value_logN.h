@@ -297,22 +297,25 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
+        // from the last round to the first: the last items of prompts are the smallest
         const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
         const int64_t item = MinOf(blockIndex_ + roundOfTurn * blockCount_, tiling_.items - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
-        const int64_t partTask = task - (tiling_.largeTasks > task ? 0 : tiling_.largeTasks);
+        // all large tasks come before all small ones
+        const bool isLarge = tiling_.largeTasks > task;
+        const int64_t partTask = task - (isLarge ? 0 : tiling_.largeTasks);
         const int64_t partTiles =
-            tiling_.largeTasks > task
-                ? tiling_.largeTiles
-                : tiling_.queryTiles - tiling_.largeTiles;
+            isLarge ? tiling_.largeTiles : tiling_.queryTiles - tiling_.largeTiles;
         const int64_t positionsPerTask =
-            tiling_.largeTasks > task ? tiling_.queriesPerTask : tiling_.queriesPerSmallTask;
+            isLarge ? tiling_.queriesPerTask : tiling_.queriesPerSmallTask;
+        // the positions of one head follow each other: cores share its keys and values in L2
         const int64_t queryTile = partTask % partTiles;
         const int64_t headTask = partTask / partTiles;
-        found.firstQuery =
-            (tiling_.largeTasks > task ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
+        found.firstQuery = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
+        // the heads of one key/value head follow each other: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);

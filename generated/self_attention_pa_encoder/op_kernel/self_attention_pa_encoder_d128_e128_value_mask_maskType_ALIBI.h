@@ -43,12 +43,9 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
-// an event, named after the first.
+// Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
+// waits for it; named after the first such flag. Buffers with one lifetime share an event, named
+// after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;
@@ -287,11 +284,14 @@ private:
     {
         Item found;
         const int64_t item = MinOf(turn, tiling_.items - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
+        // the positions of one head follow each other: cores share its keys and values in L2
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
+        // the heads of one key/value head follow each other: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);

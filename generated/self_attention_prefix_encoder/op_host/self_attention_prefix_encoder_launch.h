@@ -9,27 +9,31 @@
 
 namespace self_attention_prefix_encoder_host {
 
-// The number of a layout, a word or a dtype in a plan's problem; -1 if it is unknown.
-inline int64_t NumberOf(const std::string &value, std::initializer_list<const char *> known)
+// A layout, a word or a dtype, and its number in a plan's problem.
+template <typename Value>
+struct Numbered {
+    Value value;
+    int64_t number;
+};
+
+// The number of a value in a plan's problem; -1 if it is unknown.
+inline int64_t NumberOf(const std::string &value,
+    std::initializer_list<Numbered<const char *>> known)
 {
-    int64_t number = 0;
-    for (const char *each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
 
-inline int64_t NumberOf(DataType value, std::initializer_list<DataType> known)
+inline int64_t NumberOf(DataType value, std::initializer_list<Numbered<DataType>> known)
 {
-    int64_t number = 0;
-    for (DataType each : known) {
-        if (value == each) {
-            return number;
+    for (const auto &each : known) {
+        if (value == each.value) {
+            return each.number;
         }
-        ++number;
     }
     return -1;
 }
@@ -47,7 +51,10 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     const DeviceShare &device)
 {
     Problem problem;
-    problem.queryDtype = NumberOf(call.query.dtype, {DataType::kFloat16, DataType::kBfloat16});
+    problem.queryDtype =
+        NumberOf(call.query.dtype,
+            {{DataType::kFloat16, values::QueryDtype::kFloat16},
+                {DataType::kBfloat16, values::QueryDtype::kBfloat16}});
     problem.headSize = sizes.headSize;
     problem.maskGiven = call.mask.given ? 1 : 0;
     problem.slopesGiven = call.slopes.given ? 1 : 0;
@@ -55,7 +62,9 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.clampType = call.clampType;
     problem.maskLayout =
         NumberOf(sizes.mask_layout,
-            {"square", "per head", "per batch", "full", "128", "256", "columns", "512"});
+            {{"square", values::MaskLayout::kSquare}, {"per head", values::MaskLayout::kPerHead},
+                {"per batch", values::MaskLayout::kPerBatch}, {"full", values::MaskLayout::kFull},
+                {"128", 4}, {"256", 5}, {"columns", values::MaskLayout::kColumns}, {"512", 7}});
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
     problem.batch = sizes.batch;

@@ -45,10 +45,10 @@ struct MaskType {
 };
 }  // namespace values
 
-// small tasks are chosen if they shorten the busiest core by more than 1/9
-constexpr int64_t kPositionsWithLargeTasks = 9;
-// of those 9 parts, below which small tasks are worth reading keys more often
-constexpr int64_t kPositionsWithSmallTasks = 8;
+// parts of the busiest core's positions, for the next number
+constexpr int64_t kPartsOfBusiestCore = 9;
+// small tasks, which read keys more often, are worth that if they leave fewer of these parts
+constexpr int64_t kPartsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
 constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
@@ -152,11 +152,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         // query positions of the busiest core with those
         const int64_t allOfCore =
             CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
+        // large tasks that the positions of a batch row fill
+        const int64_t fullTiles = problem.maxOfSeqLen / queriesPerLargeTask;
         // large tasks of a batch row, if they fill whole rounds
         const int64_t wholeTiles =
-            MinOf(problem.maxOfSeqLen / queriesPerLargeTask,
-                tasksAbreast * (problem.maxOfSeqLen / queriesPerLargeTask) / problem.cores
-                    * problem.cores / MaxOf(tasksAbreast, 1));
+            MinOf(fullTiles,
+                tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
         // rounds of them
         const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
         // small tasks after the last round of them
@@ -175,12 +176,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             CeilDiv(tasksAbreast * CeilDiv(problem.maxOfSeqLen, tiling.queriesPerSmallTask),
                 problem.cores)
                 * tiling.queriesPerSmallTask;
-        tiling.largeTiles =
-            (tasksAbreast * allTiles < problem.cores
-                || smallOfCore * kPositionsWithLargeTasks
-                    < MinOf(wholeOfCore, allOfCore) * kPositionsWithSmallTasks)
-                ? 0
-                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        if (tasksAbreast * allTiles < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
         tiling.queriesPerTask =
             tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
         tiling.smallPositions =
@@ -208,12 +212,12 @@ inline void SetStrides(const Problem &problem, SelfAttentionPrefixEncoderTiling 
     tiling.outputStrideS = problem.headNum * problem.headSize;
     tiling.outputStrideN = problem.headSize;
     tiling.blockTablesStrideB = problem.maxBlockNum;
-    tiling.keyStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
     tiling.keyStrideK = problem.headSize;
     tiling.keyStrideR = problem.kvHeads * problem.headSize;
-    tiling.valueStrideP = problem.blockSize * (problem.kvHeads * problem.headSize);
+    tiling.keyStrideP = problem.blockSize * tiling.keyStrideR;
     tiling.valueStrideK = problem.headSize;
     tiling.valueStrideR = problem.kvHeads * problem.headSize;
+    tiling.valueStrideP = problem.blockSize * tiling.valueStrideR;
     tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.queryStrideN = problem.headSize;
     tiling.slopesStrideN = 1;
@@ -230,7 +234,7 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.blockSize = problem.blockSize;
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
-    tiling.warmKeys = MinOf(kernel.tileKeys, problem.maxBlockNum * problem.blockSize);
+    tiling.warmKeys = MinOf(kernel.tileKeys, tiling.keyCapacity);
     tiling.maskPitch0 = problem.maskRows * 128;
     if (kernel.rowsPerBand > 0) {
         tiling.warmRows =

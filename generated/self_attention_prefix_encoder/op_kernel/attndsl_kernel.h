@@ -368,6 +368,42 @@ protected:
         AscendC::Duplicate(rows, value, lanes, count, 1, pitch / kBlockLanes);
     }
 
+    // `value` in lanes `begin` to `end` of a row, none if `end` is not above: by a mask up to the
+    // next whole repeat, then by a count.
+    __aicore__ static inline void FillInterval(const AscendC::LocalTensor<float> &row,
+        int64_t begin, int64_t end, float value)
+    {
+        const int64_t first = begin % kRepeatLanes;
+        if (first != 0 && begin < end) {
+            const int64_t base = begin - first;
+            const int64_t last = MinOf(end - base, kRepeatLanes);
+            uint64_t lanes[2] = {LanesBetween(first, last), 0};
+            AscendC::Duplicate(row[base], value, lanes, 1, 1, kRepeatLanes / kBlockLanes);
+            begin = base + last;
+        }
+        if (begin < end) {
+            AscendC::Duplicate(row[begin], value, end - begin);
+        }
+    }
+
+    // The same in `count` rows: by a mask for each repeat of columns that the interval touches.
+    __aicore__ static inline void FillIntervalOfRows(const AscendC::LocalTensor<float> &rows,
+        int64_t begin, int64_t end, float value, int64_t count, int64_t pitch)
+    {
+        for (int64_t c0 = begin - begin % kRepeatLanes; begin < end && c0 < end;
+             c0 += kRepeatLanes) {
+            uint64_t lanes[2] =
+                {LanesBetween(MaxOf(begin - c0, 0), MinOf(end - c0, kRepeatLanes)), 0};
+            AscendC::Duplicate(rows[c0], value, lanes, count, 1, pitch / kBlockLanes);
+        }
+    }
+
+    // The bits of the lanes of a repeat from `first` to before `last`, which is above 0.
+    __aicore__ static inline constexpr uint64_t LanesBetween(int64_t first, int64_t last)
+    {
+        return (~uint64_t(0) << first) & (~uint64_t(0) >> (kRepeatLanes - last));
+    }
+
     // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,

@@ -297,36 +297,42 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
+        // from the last round to the first: the last items of prompts are the smallest
         const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
+        const int64_t fullRounds = tiling_.items / blockCount_;
+        // rounds alternate in direction: no block has the longest item of each
         const int64_t item =
             MinOf(blockIndex_ + roundOfTurn * blockCount_
-                + (tiling_.items / blockCount_ > roundOfTurn
-                    && (tiling_.items / blockCount_ - roundOfTurn) % 2 == 1
+                + (fullRounds > roundOfTurn
+                    && (fullRounds - roundOfTurn) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
-        const int64_t partTask = task - (tiling_.largeTasks > task ? 0 : tiling_.largeTasks);
+        // all large tasks come before all small ones
+        const bool isLarge = tiling_.largeTasks > task;
+        const int64_t partTask = task - (isLarge ? 0 : tiling_.largeTasks);
         const int64_t partTiles =
-            tiling_.largeTasks > task
-                ? tiling_.largeTiles
-                : tiling_.queryTiles - tiling_.largeTiles;
+            isLarge ? tiling_.largeTiles : tiling_.queryTiles - tiling_.largeTiles;
         const int64_t positionsPerTask =
-            tiling_.largeTasks > task ? tiling_.queriesPerTask : tiling_.queriesPerSmallTask;
+            isLarge ? tiling_.queriesPerTask : tiling_.queriesPerSmallTask;
         const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
         const int64_t taskOfBatch = partTask % (partTiles * headTasks);
+        // heads come in groups whose keys and values L2 holds together
         const int64_t firstHeadTask =
             taskOfBatch / (partTiles * tiling_.headsAtOnce) * tiling_.headsAtOnce;
         const int64_t headsBeside = MinOf(tiling_.headsAtOnce, headTasks - firstHeadTask);
         const int64_t taskOfHeads = taskOfBatch - partTiles * firstHeadTask;
+        // the last positions of all heads of a group come first: they see most keys
         const int64_t queryTile = partTiles - 1 - taskOfHeads / headsBeside;
         const int64_t headTask =
             partTask / (partTiles * headTasks) * headTasks + firstHeadTask
                 + taskOfHeads % headsBeside;
-        found.firstQuery =
-            (tiling_.largeTasks > task ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
+        found.firstQuery = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
+        // the heads of one key/value head follow each other: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -640,29 +646,12 @@ private:
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    {
-                        const int64_t fillBegin =
-                            MinOf(keys,
-                                MaxOf(0,
-                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
-                                        - firstKey));
-                        const int64_t fillEnd = keys;
-                        int64_t fillLane = fillBegin;
-                        if (fillLane % 64 != 0 && fillLane < fillEnd) {
-                            const int64_t fillBase = fillLane / 64 * 64;
-                            const int64_t skipped = fillLane - fillBase;
-                            const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
-                            uint64_t mask[2] =
-                                {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                            Duplicate(score[row * kTileKeys + fillBase], -__builtin_inff(), mask, 1,
-                                1, 8);
-                            fillLane = fillBase + stop;
-                        }
-                        if (fillLane < fillEnd) {
-                            Duplicate(score[row * kTileKeys + fillLane], -__builtin_inff(),
-                                fillEnd - fillLane);
-                        }
-                    }
+                    FillInterval(score[row * kTileKeys],
+                        MinOf(keys,
+                            MaxOf(0,
+                                work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                    - firstKey)),
+                        keys, -__builtin_inff());
                 }
             }
             // Lanes after the last key are excluded from the maximum, and below from the sum.

@@ -42,12 +42,9 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
-// an event, named after the first.
+// Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
+// waits for it; named after the first such flag. Buffers with one lifetime share an event, named
+// after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
 constexpr int32_t kRightL0Ready = 0;
@@ -294,28 +291,35 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
+        // from the last round to the first: the last items of prompts are the smallest
         const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
+        const int64_t fullRounds = tiling_.items / blockCount_;
+        // rounds alternate in direction: no block has the longest item of each
         const int64_t item =
             MinOf(blockIndex_ + roundOfTurn * blockCount_
-                + (tiling_.items / blockCount_ > roundOfTurn
-                    && (tiling_.items / blockCount_ - roundOfTurn) % 2 == 1
+                + (fullRounds > roundOfTurn
+                    && (fullRounds - roundOfTurn) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
                     : 0),
                 tiling_.items - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
         const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
         const int64_t taskOfBatch = task % (tiling_.queryTiles * headTasks);
+        // heads come in groups whose keys and values L2 holds together
         const int64_t firstHeadTask =
             taskOfBatch / (tiling_.queryTiles * tiling_.headsAtOnce) * tiling_.headsAtOnce;
         const int64_t headsBeside = MinOf(tiling_.headsAtOnce, headTasks - firstHeadTask);
         const int64_t taskOfHeads = taskOfBatch - tiling_.queryTiles * firstHeadTask;
+        // the last positions of all heads of a group come first: they see most keys
         const int64_t queryTile = tiling_.queryTiles - 1 - taskOfHeads / headsBeside;
         const int64_t headTask =
             task / (tiling_.queryTiles * headTasks) * headTasks + firstHeadTask
                 + taskOfHeads % headsBeside;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
+        // the heads of one key/value head follow each other: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -604,29 +608,12 @@ private:
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < chunk; ++row) {
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    {
-                        const int64_t fillBegin =
-                            MinOf(keys,
-                                MaxOf(0,
-                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
-                                        - firstKey));
-                        const int64_t fillEnd = keys;
-                        int64_t fillLane = fillBegin;
-                        if (fillLane % 64 != 0 && fillLane < fillEnd) {
-                            const int64_t fillBase = fillLane / 64 * 64;
-                            const int64_t skipped = fillLane - fillBase;
-                            const int64_t stop = fillEnd - fillBase < 64 ? fillEnd - fillBase : 64;
-                            uint64_t mask[2] =
-                                {(~uint64_t(0) << skipped) & (~uint64_t(0) >> (64 - stop)), 0};
-                            Duplicate(score[row * kTileKeys + fillBase], -__builtin_inff(), mask, 1,
-                                1, 8);
-                            fillLane = fillBase + stop;
-                        }
-                        if (fillLane < fillEnd) {
-                            Duplicate(score[row * kTileKeys + fillLane], -__builtin_inff(),
-                                fillEnd - fillLane);
-                        }
-                    }
+                    FillInterval(score[row * kTileKeys],
+                        MinOf(keys,
+                            MaxOf(0,
+                                work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                    - firstKey)),
+                        keys, -__builtin_inff());
                 }
             }
             // Lanes after the last key are excluded from the maximum, and below from the sum.

@@ -100,10 +100,10 @@ enum class HF32Mode { ENABLE, DISABLE };
 enum class HF32TransMode { NEAREST_ZERO, NEAREST_EVEN };
 inline void SetHF32Mode(HF32Mode mode) { SetHF32Mode(mode == HF32Mode::ENABLE); }
 inline void SetHF32TransMode(HF32TransMode mode) { SetHF32TransMode(mode == HF32TransMode::NEAREST_ZERO); }
-// The order in which a product visits its fractals has no effect on results.
-inline void SetMMLayoutTransform(bool) {}
-inline void SetMMRowMajor() {}
-inline void SetMMColumnMajor() {}
+// The order in which a product comes to the fractals of its result: what write-backs by unit flags wait for, no result.
+inline void SetMMLayoutTransform(bool rowsFirst) { attnemu::core->reg.product_rows_first = rowsFirst; }
+inline void SetMMRowMajor() { SetMMLayoutTransform(true); }
+inline void SetMMColumnMajor() { SetMMLayoutTransform(false); }
 template <class T, TPosition pos = TPosition::MAX>
 void SetPadValue(T value) {
   attnemu::core->reg.pad_value = detail::bits_of_value(value);

@@ -56,6 +56,7 @@ struct Registers {
   bool quant_words_set = false;
   uint16_t nd_num = 1, nd_source_stride = 0, nd_target_stride = 0;
   bool hf32 = false, hf32_to_zero = false;  // fp32 operands of products are rounded; ties go to zero, else to even
+  bool product_rows_first = false;          // products come to the fractals of their results row by row, else column by column
   bool saturate = false;
   uint64_t reduce_value = 0, reduce_count = 0, reduce_sum = 0;  // bits of the latest extreme, its index, the latest sum
   uint16_t merged[4] = {};

@@ -19,6 +19,8 @@ class Instruction {
   void reads(const Place& p, const Extent& e) { add(p, e, AccessKind::Read); }
   void writes(const Place& p, const Extent& e) { add(p, e, AccessKind::Write); }
   void accumulates(const Place& p, const Extent& e) { add(p, e, AccessKind::Atomic); }
+  // Waits for the unit flags of the fractals of L0C in these columns, and changes them, as `mode` says; see UnitFlags::list.
+  void by_unit_flags(uint32_t mode, const std::vector<Extent>& columns, bool rows_first);
   void reads(const Place& p, const LaneExtent& e) { add(p, e, AccessKind::Read); }
   void writes(const Place& p, const LaneExtent& e) { add(p, e, AccessKind::Write); }
 
@@ -66,6 +68,7 @@ class Instruction {
   SourceLine at_;
   uint8_t traits_;
   bool valid_ = true;
+  UnitTurn turn_;
 };
 
 }  // namespace attnemu

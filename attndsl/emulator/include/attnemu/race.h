@@ -21,8 +21,7 @@ struct Epoch {
   uint8_t traits;            // Ordering traits of the instruction, see kTrait*
 };
 constexpr uint8_t kTraitLargeMmad = 1;  // a matrix product of at least kMmadOverlapFractals
-constexpr uint8_t kTraitUnitFlag = 2;   // a product or a write-back that waits for the other by unit flags
-constexpr uint8_t kTraitScalarWord = 4; // a word the scalar unit stores, or reads from a line that it drops before: cores signal by such
+constexpr uint8_t kTraitScalarWord = 2; // a word the scalar unit stores, or reads from a line that it drops before: cores signal by such
 
 struct AccessRecord {
   uint32_t count;
@@ -75,10 +74,9 @@ class RaceShadow {
     if (r.agent == e.agent && r.count == e.count) return false;
     return !coupled(r, kind, e);
   }
-  // Ordered other than by clocks: by the unit flag, or as large products of one pipe.
+  // Ordered other than by clocks: as words that cores signal by, or as large products of one pipe.
   static bool coupled(const AccessRecord& r, AccessKind kind, const Epoch& e) {
     if ((r.traits & e.traits & kTraitScalarWord) && r.kind != kind) return true;
-    if ((r.traits & e.traits & kTraitUnitFlag) && r.agent != e.agent) return true;
     return r.agent == e.agent && (r.traits & e.traits & kTraitLargeMmad);
   }
   // Does the new access take the record's place in the bytes they share?

@@ -13,6 +13,7 @@
 namespace attnemu {
 
 class Core;
+class UnitTurn;
 
 // Bytes a cycle that all cores share. Transfers are booked in the order in which they are executed; time is cut into
 // slices, and a transfer flows at its own rate through every slice that has room for it.
@@ -63,7 +64,8 @@ class CoreTime {
   // Global memory an instruction moves: `missed` bytes of the `read` ones are not in L2, and wherever they went to memory
   // for it, `evicted` bytes that others had written; `placed` bytes that it writes find no line there.
   struct Moved { double bytes = 0, read = 0, missed = 0, evicted = 0, placed = 0; };
-  void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at);
+  // `turn`: through the fractals of L0C whose unit flags it waits for, if it does.
+  void execute(const Core& c, Pipe p, const Work& w, const Moved& moved, const char* what, const SourceLine& at, UnitTurn* turn = nullptr);
   // An instruction that the checks refused still takes its place in the queue.
   void refuse(const Core& c, Pipe p) { hand_over(c, p); }
   Instant set_flag(const Core& c, Pipe p);
@@ -90,6 +92,7 @@ class CoreTime {
   static void note_conflict(const Work& w, double cycles, const SourceLine& at);
   static double pass(const Moved& moved, double first, double end);
   const Instant& hand_over(const Core& c, Pipe p);
+  void wait_in_queue(const Core& c, Pipe p, const Instant& when, const char* what, const SourceLine& at);
   void hold(const Core& c, Pipe p, const Instant& when, Op op, const char* what, const SourceLine& at);
   void work_scalar(const Core& c, double cycles, const char* what, const SourceLine& at);
   void note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting);

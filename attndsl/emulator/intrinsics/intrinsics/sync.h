@@ -41,17 +41,20 @@ inline void set_vector_mask(uint64_t high, uint64_t low) {
 }
 inline void set_mask_count() { attnemu::core->reg.counter_mode = true; }
 inline void set_mask_norm() { attnemu::core->reg.counter_mode = false; }
-// Of the control register bits 46 and 47 round operands of float products, 48 keeps inf and NaN of halves; others are kept.
+// Of the control register bits 46 and 47 round operands of float products, 48 keeps inf and NaN of halves, 51 has products
+// come to their results row by row; others are kept.
 inline uint64_t get_ctrl() {
   const attnemu::Registers& r = attnemu::core->reg;
-  return r.control | static_cast<uint64_t>(r.hf32) << 46 | static_cast<uint64_t>(r.hf32_to_zero) << 47 | static_cast<uint64_t>(!r.saturate) << 48;
+  return r.control | static_cast<uint64_t>(r.hf32) << 46 | static_cast<uint64_t>(r.hf32_to_zero) << 47 | static_cast<uint64_t>(!r.saturate) << 48 |
+         static_cast<uint64_t>(r.product_rows_first) << 51;
 }
 inline void set_ctrl(uint64_t bits) {
   attnemu::Registers& r = attnemu::core->reg;
-  r.control = bits & ~(7ull << 46);
+  r.control = bits & ~(7ull << 46 | 1ull << 51);
   r.hf32 = bits >> 46 & 1;
   r.hf32_to_zero = bits >> 47 & 1;
   r.saturate = !(bits >> 48 & 1);
+  r.product_rows_first = bits >> 51 & 1;
 }
 
 inline int64_t get_block_num() { return attnemu::machine->shape.blocks; }
