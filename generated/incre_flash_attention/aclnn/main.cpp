@@ -175,7 +175,7 @@ bool RunCall(CallObjects &call, aclrtStream stream)
     char input_layout[] = "BSH";
     const double scale_value = 0.08838834764831845;
     const int64_t num_key_value_heads = 1;
-    const int64_t block_size = 48;
+    const int64_t block_size = 128;
     const int64_t inner_precise = 1;
     aclTensor *attention_out = call.Result(DataType::kFloat16, {2, 1, 256});
     if (call.Failed()) {

@@ -50,7 +50,7 @@ int RunSample(int64_t cores)
     call.input_layout = "BSH";
     call.scale_value = 0.08838834764831845;
     call.num_key_value_heads = 1;
-    call.block_size = 48;
+    call.block_size = 128;
     call.inner_precise = 1;
     at.attention_out = memory.Take(sample::attention_out.size() * BytesOf(DataType::kFloat16));
 

@@ -339,7 +339,7 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         found.task = item % tiling_.tasks;
-        // the heads of one key/value head follow each other: cores share its keys and values in L2
+        // heads of one key/value head come in turn: cores share its keys and values in L2
         found.headTile = found.task % tiling_.headTiles;
         found.batch = found.task / (tiling_.headTiles * tiling_.kvHeads);
         const int64_t heads =
@@ -533,16 +533,16 @@ private:
                     tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
             }
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::V_MTE2>(kQueryRowsFree);
                 LoadRows(queryRows_,
                     queryGm_[work.batch * tiling_.queryStrideB + head * tiling_.queryStrideN],
-                    chunk, tiling_.headDim, tiling_.queryStrideN, kPaddedHeadSize);
+                    stepRows, tiling_.headDim, tiling_.queryStrideN, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kQueryRowsReady);
                 // query * scale
                 WaitFlag<HardEvent::MTE2_V>(kQueryRowsReady);
-                for (int64_t row = 0; row < chunk; ++row) {
+                for (int64_t row = 0; row < stepRows; ++row) {
                     Cast(channelRows_[row * 128], queryRows_[row * kPaddedHeadSize],
                         RoundMode::CAST_NONE, kPaddedHeadSize);
                     PipeBarrier<PIPE_V>();
@@ -553,72 +553,72 @@ private:
                 if (tiling_.headDim % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(channelRows_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                        tiling_.headDim % kRepeatLanes, 0.0f, chunk, 128);
+                        tiling_.headDim % kRepeatLanes, 0.0f, stepRows, 128);
                 }
                 // factor = max |query * scale|
-                Duplicate(lanes_, float(kSmallest), chunk * kRepeatLanes);
+                Duplicate(lanes_, float(kSmallest), stepRows * kRepeatLanes);
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
-                    Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
+                    Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, stepRows,
                         BinaryRepeatParams(1, 1, 1, kRepeatLanes / kBlockLanes,
                             kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
-                Muls(channelRows_, channelRows_, -1.0f, chunk * 128);
+                Muls(channelRows_, channelRows_, -1.0f, stepRows * 128);
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
-                    Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
+                    Max(lanes_, lanes_, channelRows_[c0], kRepeatLanes, stepRows,
                         BinaryRepeatParams(1, 1, 1, kRepeatLanes / kBlockLanes,
                             kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
-                Muls(channelRows_, channelRows_, -1.0f, chunk * 128);
+                Muls(channelRows_, channelRows_, -1.0f, stepRows * 128);
                 WholeReduceMax(queryFactor_[r0 + itemSlot * kRowsPerVector], lanes_, kRepeatLanes,
-                    chunk, 1, 1, kRepeatLanes / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
+                    stepRows, 1, 1, kRepeatLanes / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
                 // factor: a power of two, so that scaling the queries is exact
                 PipeBarrier<PIPE_V>();
                 ShiftRight(queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
                     queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
-                    uint32_t(23), chunk);
+                    uint32_t(23), stepRows);
                 PipeBarrier<PIPE_V>();
                 ShiftLeft(queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
                     queryFactor_[r0 + itemSlot * kRowsPerVector].ReinterpretCast<uint32_t>(),
-                    uint32_t(23), chunk);
+                    uint32_t(23), stepRows);
                 // absorbed = query * scale / factor
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(channelRows_, rowBlocks_, chunk, 128, 128);
+                DivRows<2>(channelRows_, rowBlocks_, stepRows, 128, 128);
                 WaitFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
                 PipeBarrier<PIPE_V>();
-                Cast(absorbedRows_, channelRows_, RoundMode::CAST_RINT, chunk * 128);
+                Cast(absorbedRows_, channelRows_, RoundMode::CAST_RINT, stepRows * 128);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kAbsorbedRowsReady);
                 StoreRows(absorbedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
                     * kPaddedHeadSize],
-                    absorbedRows_, chunk, tiling_.headDim, kPaddedHeadSize, 128);
+                    absorbedRows_, stepRows, tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
                 // shift = factor * sum(absorbed * offset)
                 PipeBarrier<PIPE_V>();
-                Cast(channelRows_, absorbedRows_, RoundMode::CAST_NONE, chunk * 128);
+                Cast(channelRows_, absorbedRows_, RoundMode::CAST_NONE, stepRows * 128);
                 PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < chunk; ++row) {
+                for (int64_t row = 0; row < stepRows; ++row) {
                     Mul(channelRows_[row * 128], channelRows_[row * 128], keyOffset_, 128);
                 }
-                Duplicate(lanes_, 0.0f, chunk * kRepeatLanes);
+                Duplicate(lanes_, 0.0f, stepRows * kRepeatLanes);
                 for (int64_t c0 = 0; c0 < 128; c0 += kRepeatLanes) {
                     PipeBarrier<PIPE_V>();
-                    Add(lanes_, lanes_, channelRows_[c0], kRepeatLanes, chunk,
+                    Add(lanes_, lanes_, channelRows_[c0], kRepeatLanes, stepRows,
                         BinaryRepeatParams(1, 1, 1, kRepeatLanes / kBlockLanes,
                             kRepeatLanes / kBlockLanes, 16));
                 }
                 PipeBarrier<PIPE_V>();
                 WholeReduceSum(queryShift_[r0 + itemSlot * kRowsPerVector], lanes_, kRepeatLanes,
-                    chunk, 1, 1, kRepeatLanes / kBlockLanes);
+                    stepRows, 1, 1, kRepeatLanes / kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Mul(queryShift_[r0 + itemSlot * kRowsPerVector],
                     queryShift_[r0 + itemSlot * kRowsPerVector],
-                    queryFactor_[r0 + itemSlot * kRowsPerVector], chunk);
+                    queryFactor_[r0 + itemSlot * kRowsPerVector], stepRows);
             }
         }
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -665,19 +665,19 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
             SpreadOverBlocks<2>(rowBlocks_, queryFactor_[r0 + itemSlot * kRowsPerVector],
                 kRowsPerStep);
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             // score = score + queryShift
             PipeBarrier<PIPE_V>();
             SpreadOverBlocks<2>(rowBlocks_, queryShift_[r0 + itemSlot * kRowsPerVector],
@@ -685,7 +685,7 @@ private:
             PipeBarrier<PIPE_V>();
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                 Add(score[c0], score[c0], rowBlocks_[kRepeatLanes - c0 % (2 * kRepeatLanes)],
-                    kRepeatLanes, chunk,
+                    kRepeatLanes, stepRows,
                     BinaryRepeatParams(1, 1, 0, kTileKeys / kBlockLanes, kTileKeys / kBlockLanes,
                         1));
             }
@@ -696,38 +696,39 @@ private:
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), chunk, kTileKeys);
+                    float(kLowest), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+                Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                newMax_, chunk);
+                newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    chunk, kTileKeys);
+                    stepRows, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                stepRows);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             PipeBarrier<PIPE_V>();
             Cast(prob_, score, RoundMode::CAST_RINT, span);
@@ -736,23 +737,23 @@ private:
             Cast(score, prob_, RoundMode::CAST_NONE, span);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
+                rescale_[slot * kRowsPerVector + r0], stepRows);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+                tileStat_, stepRows);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
             StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -817,21 +818,21 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree);
             LoadRow(partial_,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                chunk * kPaddedHeadSize);
+                stepRows * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows, kPaddedHeadSize,
                 kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
-                chunk * kPaddedHeadSize);
+                stepRows * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree);
         }
     }
@@ -867,21 +868,21 @@ private:
                 tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
         }
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             // accumulator = accumulator + rowSum * offset
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
+            for (int64_t row = 0; row < stepRows; ++row) {
                 CopyLanes(channelRows_[row * kPaddedHeadSize], valueOffset_, kPaddedHeadSize);
             }
             SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(channelRows_, rowBlocks_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+            MulRows<2>(channelRows_, rowBlocks_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize],
-                channelRows_, chunk * kPaddedHeadSize);
+                channelRows_, stepRows * kPaddedHeadSize);
             // accumulator = accumulator * scale
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
+            for (int64_t row = 0; row < stepRows; ++row) {
                 Mul(accumulator_[(r0 + row) * kPaddedHeadSize],
                     accumulator_[(r0 + row) * kPaddedHeadSize], valueScale_, kPaddedHeadSize);
             }
@@ -894,46 +895,47 @@ private:
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
-                    kPaddedHeadSize);
+                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows,
+                    kPaddedHeadSize, kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
                 Cast(result_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
-                    chunk * kPaddedHeadSize);
+                    stepRows * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
                 StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
-                    result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
+                    result_, stepRows, tiling_.headDim, tiling_.attentionOutStrideN,
+                    kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         } else {
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
                 SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                CopyLanes(rowsOut_, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
+                CopyLanes(rowsOut_, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
-                StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_, chunk, kBlockLanes,
+                StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
-                StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut_, chunk, kBlockLanes,
+                StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut_, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
-                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], rowsOut_, chunk,
+                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], rowsOut_, stepRows,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
             }
@@ -952,13 +954,13 @@ private:
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
             Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, stepRows * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
@@ -966,7 +968,7 @@ private:
                 LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFree);
                 LoadRow(partial_, partialOutGm_[partialRow * kPaddedHeadSize],
-                    chunk * kPaddedHeadSize);
+                    stepRows * kPaddedHeadSize);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                 WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
@@ -983,24 +985,25 @@ private:
                 Mul(partSum_, partSum_, partMax_, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum_, statisticLanes);
-                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
-                MulRows<1>(partial_, partMax_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
+                    kPaddedHeadSize);
+                MulRows<1>(partial_, partMax_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial_, chunk * kPaddedHeadSize);
+                Add(accumulator_, accumulator_, partial_, stepRows * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE2>(kPartialFree);
                 SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
-            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+            DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
             WaitFlag<HardEvent::MTE3_V>(kResultFree);
             PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+            Cast(result_, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
             StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
                 + firstHead * tiling_.attentionOutStrideN],
-                result_, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
+                result_, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree);
         }
     }

@@ -272,7 +272,7 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
-        // the heads of one key/value head follow each other: cores share its keys and values in L2
+        // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = task % tiling_.headTiles;
         found.kvHead = task / tiling_.headTiles % tiling_.kvHeads;
         found.batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -466,13 +466,13 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * scale_value  (spec line 168)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);
@@ -480,59 +480,60 @@ private:
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), chunk, kTileKeys);
+                    float(kLowest), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+                Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                newMax_, chunk);
+                newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    chunk, kTileKeys);
+                    stepRows, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                stepRows);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
             // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
+                rescale_[slot * kRowsPerVector + r0], stepRows);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+                tileStat_, stepRows);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
             StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -561,22 +562,22 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                chunk * kPaddedHeadSize);
+                stepRows * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows, kPaddedHeadSize,
                 kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
-                chunk * kPaddedHeadSize);
+                stepRows * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             partialSlot_ ^= 1;
         }
@@ -588,34 +589,35 @@ private:
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = work.firstHead + rowBegin + r0;
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, chunk, kPaddedHeadSize,
-                    kPaddedHeadSize);
+                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows,
+                    kPaddedHeadSize, kPaddedHeadSize);
                 auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
-                    chunk * kPaddedHeadSize);
+                    stepRows * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 StoreRows(attentionOutGm_[work.batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
-                    result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
+                    result, stepRows, tiling_.headDim, tiling_.attentionOutStrideN,
+                    kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
             }
         } else {
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = work.firstHead + rowBegin + r0;
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
@@ -623,16 +625,16 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                CopyLanes(rowsOut, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
+                CopyLanes(rowsOut, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
                     work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut, chunk, kBlockLanes,
+                StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
-                StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut, chunk, kBlockLanes,
+                StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
-                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], rowsOut, chunk,
+                StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], rowsOut, stepRows,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 maxOutSlot_ ^= 1;
@@ -652,13 +654,13 @@ private:
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
             Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, stepRows * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
@@ -670,7 +672,7 @@ private:
                     LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     LoadRow(partial, partialOutGm_[partialRow * kPaddedHeadSize],
-                        chunk * kPaddedHeadSize);
+                        stepRows * kPaddedHeadSize);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
                     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
@@ -687,11 +689,11 @@ private:
                     Mul(partSum, partSum, partMax, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
+                    MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
                         kPaddedHeadSize);
-                    MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                    MulRows<1>(partial, partMax, stepRows, kPaddedHeadSize, kPaddedHeadSize);
                     PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
+                    Add(accumulator_, accumulator_, partial, stepRows * kPaddedHeadSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
                     partialSlot_ ^= 1;
                 }
@@ -701,15 +703,15 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
-            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+            DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
             auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+            Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
                 + firstHead * tiling_.attentionOutStrideN],
-                result, chunk, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
+                result, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

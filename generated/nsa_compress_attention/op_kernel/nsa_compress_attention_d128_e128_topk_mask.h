@@ -335,11 +335,11 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         const int64_t split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
-        // the positions of one head follow each other: cores share its keys and values in L2
+        // positions of one head come in turn: cores share its keys and values in L2
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
-        // the heads of one key/value head follow each other: cores share its keys and values in L2
+        // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -573,46 +573,46 @@ private:
     // Probabilities of a step's rows, from their exponentials, added to the sums of their
     // positions.
     __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
-        int64_t chunk)
+        int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
         PipeBarrier<PIPE_V>();
         Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-            float(kSmallest), chunk);
-        Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, chunk);
+            float(kSmallest), stepRows);
+        Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, stepRows);
         PipeBarrier<PIPE_V>();
         Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
             rowInverse_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-            chunk);
+            stepRows);
         PipeBarrier<PIPE_V>();
         SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
-        MulRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+        MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
         if (heads % 2 == 0) {
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; row += 2) {
+            for (int64_t row = 0; row < stepRows; row += 2) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
                     keys);
             }
         }
         if (heads % 4 == 0) {
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; row += 4) {
+            for (int64_t row = 0; row < stepRows; row += 4) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
                     keys);
             }
         }
         if (heads % 8 == 0) {
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; row += 8) {
+            for (int64_t row = 0; row < stepRows; row += 8) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
                     keys);
             }
         }
         if (heads % 16 == 0) {
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; row += 16) {
+            for (int64_t row = 0; row < stepRows; row += 16) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
                     keys);
             }
@@ -621,7 +621,7 @@ private:
             heads % 16 == 0
                 ? 16
                 : (heads % 8 == 0 ? 8 : (heads % 4 == 0 ? 4 : (heads % 2 == 0 ? 2 : 1)));
-        for (int64_t row = 0; row < chunk; row += addedRows) {
+        for (int64_t row = 0; row < stepRows; row += addedRows) {
             PipeBarrier<PIPE_V>();
             Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
                 window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
@@ -810,7 +810,7 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         if (tile < work.tiles) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
                 WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
@@ -818,10 +818,10 @@ private:
                 LoadRows(score,
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                         * kTileKeys],
-                    chunk, keys, kTileKeys, kTileKeys);
+                    stepRows, keys, kTileKeys, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
@@ -829,69 +829,69 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), chunk, kTileKeys);
+                        float(kLowest), stepRows, kTileKeys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+                    Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
-                MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
                 PipeBarrier<PIPE_V>();
-                MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
-                MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                     kBlockLanes, kRepeatLanes);
                 PipeBarrier<PIPE_V>();
-                Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
                 PipeBarrier<PIPE_V>();
                 Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                    newMax_, chunk);
+                    newMax_, stepRows);
                 // score = exp(score - newMax)
                 SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        chunk, kTileKeys);
+                        stepRows, kTileKeys);
                 }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                    chunk);
-                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
+                    stepRows);
+                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
                 // rowSum = rowSum * rescale + row sum of the tile
                 if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+                    Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
-                SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
                 PipeBarrier<PIPE_V>();
-                SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
                 if (work.tiles == 1) {
                     SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
-                        CeilDiv(chunk, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
+                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
                 } else {
-                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                         kBlockLanes, kRepeatLanes);
                     Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
                         rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rescale_[slot * kRowsPerVector + r0], chunk);
+                        rescale_[slot * kRowsPerVector + r0], stepRows);
                     PipeBarrier<PIPE_V>();
                     Add(rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
                 }
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 Cast(prob_, score, RoundMode::CAST_RINT, span);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, chunk, keys, kTileKeys, kTileKeys);
+                    prob_, stepRows, keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
-                    AddHeads(work.heads, itemSlot, keys, r0, chunk);
+                    AddHeads(work.heads, itemSlot, keys, r0, stepRows);
                 }
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
@@ -901,7 +901,7 @@ private:
             // the tile again: probabilities with the final maximum and sum of each row
             NextWindow(corePositions);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
                 WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
@@ -909,10 +909,10 @@ private:
                 LoadRows(score,
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                         * kTileKeys],
-                    chunk, keys, kTileKeys, kTileKeys);
+                    stepRows, keys, kTileKeys, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
@@ -920,21 +920,21 @@ private:
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), chunk, kTileKeys);
+                        float(kLowest), stepRows, kTileKeys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        chunk, kTileKeys);
+                        stepRows, kTileKeys);
                 }
-                AddHeads(work.heads, itemSlot, keys, r0, chunk);
+                AddHeads(work.heads, itemSlot, keys, r0, stepRows);
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
@@ -1191,22 +1191,22 @@ private:
                 }
             } else {
                 for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                    const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                    const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                     WaitFlag<HardEvent::V_MTE2>(kPartialFree);
                     LoadRow(partial_,
                         outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                        chunk * kPaddedValueSize);
+                        stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::MTE2_V>(kPartialReady);
                     // accumulator = accumulator * rescale + partial
                     SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
-                    MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                    MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                         kPaddedValueSize, kPaddedValueSize);
                     WaitFlag<HardEvent::MTE2_V>(kPartialReady);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
-                        partial_, chunk * kPaddedValueSize);
+                        partial_, stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::V_MTE2>(kPartialFree);
                 }
             }
@@ -1221,7 +1221,7 @@ private:
             // rows are stored by runs: the positions of a single head, or the heads of each
             const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
             for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 {
                     auto statisticOut =
                         View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
@@ -1240,11 +1240,11 @@ private:
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
                     for (int64_t run = (rowBegin + r0) / runLength;
-                         run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                         run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                          ++run) {
                         const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                         const int64_t runRows =
-                            MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                            MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                         const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                         const int64_t queryIndex =
                             work.firstQuery + (rowBegin + r0 + row) / work.heads;
@@ -1276,11 +1276,11 @@ private:
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
@@ -1306,28 +1306,28 @@ private:
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (work.tiles != 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, chunk,
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
                 Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                    chunk * kPaddedValueSize);
+                    stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
                 for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     StoreRows(

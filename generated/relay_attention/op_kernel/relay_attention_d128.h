@@ -12,23 +12,25 @@
  *
  * Step t, the cube running ahead:
  *   over key:
- *   AIV  StartRows         tile t              first tile of an item
- *   AIC  ScoreTile         tile t              sets kScoreRingKeyReady
- *   AIV  SoftmaxTile       tile t              waits for kScoreRingKeyReady, sets kProbRingKeyReady
- *   AIC  WeightedTile      tile t - kPrefetch  waits for kProbRingKeyReady, sets kOutRingKeyReady
- *   AIV  StartSums         tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile        tile t - kPrefetch  waits for kOutRingKeyReady
- *   AIV  WriteRowsKey      tile t - kPrefetch  last tile of an item
+ *   AIV  StartRows            tile t              first tile of an item
+ *   AIC  ScoreTile            tile t              sets kScoreRingKeyReady
+ *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyReady, sets
+ *   kProbRingKeyReady
+ *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyReady, sets
+ *   kOutRingKeyReady
+ *   AIV  StartSums            tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingKeyReady
+ *   AIV  WriteRowsForKey      tile t - kPrefetch  last tile of an item
  *   over keyShare:
- *   AIV  StartRows         tile t              first tile of an item
- *   AIC  ScoreTile         tile t              sets kScoreRingKeyShareReady
- *   AIV  SoftmaxTile       tile t              waits for kScoreRingKeyShareReady, sets
+ *   AIV  StartRows            tile t              first tile of an item
+ *   AIC  ScoreTile            tile t              sets kScoreRingKeyShareReady
+ *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyShareReady, sets
  *   kProbRingKeyShareReady
- *   AIC  WeightedTile      tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
+ *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
  *   kOutRingKeyShareReady
- *   AIV  StartSums         tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile        tile t - kPrefetch  waits for kOutRingKeyShareReady
- *   AIV  WriteRowsKeyShare tile t - kPrefetch  last tile of an item
+ *   AIV  StartSums            tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingKeyShareReady
+ *   AIV  WriteRowsForKeyShare tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -194,8 +196,7 @@ private:
             // all tasks of one split follow each other: blocks beside each other have other tasks
             const int64_t split = item / tiling_.tasksKey;
             const int64_t task = item % tiling_.tasksKey;
-            // the heads of one key/value head follow each other: cores share its keys and values in
-            // L2
+            // heads of one key/value head come in turn: cores share its keys and values in L2
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -215,7 +216,7 @@ private:
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryKey(batch, firstHead, heads, rowFractals, tiles);
+            LoadQueryForKey(batch, firstHead, heads, rowFractals, tiles);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
@@ -232,7 +233,7 @@ private:
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
-                    const CubeStepKey &earlier = cubeStepsKey_[earlierSlot];
+                    const CubeStepForKey &earlier = cubeStepsKey_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyOperands, earlier.kvHead, earlier.taskRows, earlier.keyEnd,
                             earlier.firstTile, earlier.valueEntry, earlier.tile, earlierSlot);
@@ -254,8 +255,7 @@ private:
             const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
-            // the heads of one key/value head follow each other: cores share its keys and values in
-            // L2
+            // heads of one key/value head come in turn: cores share its keys and values in L2
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
             const int64_t listEntry =
@@ -290,7 +290,7 @@ private:
             const int64_t keyEntry = listEntry;
             const int64_t valueEntry = listEntry;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryKeyShare(firstHead, heads, rowFractals, tiles, memberPlace, members);
+            LoadQueryForKeyShare(firstHead, heads, rowFractals, tiles, memberPlace, members);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < steps; ++tile) {
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
@@ -309,7 +309,7 @@ private:
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
-                    const CubeStepKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
+                    const CubeStepForKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyShareOperands, earlier.kvHead, earlier.taskRows,
                             earlier.keyEnd, earlier.firstTile, earlier.valueEntry, earlier.tile,
@@ -351,8 +351,7 @@ private:
             // all tasks of one split follow each other: blocks beside each other have other tasks
             const int64_t split = item / tiling_.tasksKey;
             const int64_t task = item % tiling_.tasksKey;
-            // the heads of one key/value head follow each other: cores share its keys and values in
-            // L2
+            // heads of one key/value head come in turn: cores share its keys and values in L2
             const int64_t headTile = task % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
             const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
@@ -395,7 +394,7 @@ private:
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
-                    const VectorStepKey &earlier = vectorStepsKey_[earlierSlot];
+                    const VectorStepForKey &earlier = vectorStepsKey_[earlierSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
@@ -403,7 +402,7 @@ private:
                         UpdateTile(keyOperands, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
-                        WriteRowsKey(earlier.split, earlier.batch, earlier.firstHead,
+                        WriteRowsForKey(earlier.split, earlier.batch, earlier.firstHead,
                             earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
@@ -421,8 +420,7 @@ private:
             const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
-            // the heads of one key/value head follow each other: cores share its keys and values in
-            // L2
+            // heads of one key/value head come in turn: cores share its keys and values in L2
             const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
             const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
             const int64_t listEntry =
@@ -479,7 +477,7 @@ private:
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
-                    const VectorStepKeyShare &earlier = vectorStepsKeyShare_[earlierSlot];
+                    const VectorStepForKeyShare &earlier = vectorStepsKeyShare_[earlierSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
@@ -487,7 +485,7 @@ private:
                         UpdateTile(keyShareOperands, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlier.steps - 1) {
-                        WriteRowsKeyShare(earlier.split, earlier.firstHead, earlier.heads,
+                        WriteRowsForKeyShare(earlier.split, earlier.firstHead, earlier.heads,
                             earlier.itemSlot, earlier.memberPlace, earlier.rowBegin, earlier.rows);
                     }
                 }
@@ -570,7 +568,7 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKey(int64_t batch, int64_t firstHead, int64_t heads,
+    __aicore__ inline void LoadQueryForKey(int64_t batch, int64_t firstHead, int64_t heads,
         int64_t rowFractals, int64_t tiles)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
@@ -719,8 +717,8 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryKeyShare(int64_t firstHead, int64_t heads, int64_t rowFractals,
-        int64_t tiles, int64_t memberPlace, int64_t members)
+    __aicore__ inline void LoadQueryForKeyShare(int64_t firstHead, int64_t heads,
+        int64_t rowFractals, int64_t tiles, int64_t memberPlace, int64_t members)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         if (tiles > 0) {
@@ -752,14 +750,14 @@ private:
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         CrossCoreWaitFlag(operands.scoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (spec line 92)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
@@ -767,56 +765,57 @@ private:
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), chunk, kTileKeys);
+                    float(kLowest), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+            Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                newMax_, chunk);
+                newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    chunk, kTileKeys);
+                    stepRows, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                stepRows);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
             // rowSum = rowSum * rescale + row sum of the tile
-            Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+            Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], chunk);
+                rescale_[slot * kRowsPerVector + r0], stepRows);
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, chunk);
+                tileStat_, stepRows);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
             StoreRows(
                 operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_, chunk, keys, kTileKeys, kTileKeys);
+                prob_, stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -846,26 +845,26 @@ private:
     {
         CrossCoreWaitFlag(operands.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             LoadRow(partial,
                 operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                chunk * kPaddedHeadSize);
+                stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
                 kResultRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], resultBlocks_, chunk, kPaddedHeadSize,
+            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], resultBlocks_, stepRows, kPaddedHeadSize,
                 kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
-                chunk * kPaddedHeadSize);
+                stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ ^= 1;
@@ -873,12 +872,12 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
-    __aicore__ inline void WriteRowsKey(int64_t split, int64_t batch, int64_t firstHead,
+    __aicore__ inline void WriteRowsForKey(int64_t split, int64_t batch, int64_t firstHead,
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         PipeBarrier<PIPE_V>();
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
             const int64_t head = firstHead + rowBegin + r0;
             // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
             // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
@@ -897,17 +896,17 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
+                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
                     split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                StoreRows(partialMaxKeyGm_[partialRow * kBlockLanes], maxOut, chunk, kBlockLanes,
+                StoreRows(partialMaxKeyGm_[partialRow * kBlockLanes], maxOut, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
-                StoreRows(partialSumKeyGm_[partialRow * kBlockLanes], sumOut, chunk, kBlockLanes,
+                StoreRows(partialSumKeyGm_[partialRow * kBlockLanes], sumOut, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
-                StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, chunk,
+                StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, stepRows,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -921,11 +920,11 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
-    __aicore__ inline void WriteRowsKeyShare(int64_t split, int64_t firstHead, int64_t heads,
+    __aicore__ inline void WriteRowsForKeyShare(int64_t split, int64_t firstHead, int64_t heads,
         int64_t itemSlot, int64_t memberPlace, int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t chunk = MinOf(kResultRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
             // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
             // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
             // of its own.
@@ -944,14 +943,15 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], chunk * kPaddedHeadSize);
+                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / heads;
-                     run < CeilDiv(rowBegin + r0 + chunk, heads);
+                     run < CeilDiv(rowBegin + r0 + stepRows, heads);
                      ++run) {
                     const int64_t row = MaxOf(0, run * heads - (rowBegin + r0));
-                    const int64_t runRows = MinOf(chunk, (run + 1) * heads - (rowBegin + r0)) - row;
+                    const int64_t runRows =
+                        MinOf(stepRows, (run + 1) * heads - (rowBegin + r0)) - row;
                     const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
                     const int64_t rowBatch =
                         memberRows_[memberPlace + (rowBegin + r0 + row) / heads];
@@ -988,13 +988,13 @@ private:
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
-            const int64_t chunk = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
             Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, chunk * kPaddedHeadSize);
+            Duplicate(accumulator_, 0.0f, stepRows * kPaddedHeadSize);
             for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
@@ -1006,7 +1006,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 LoadRow(partial, partialOutKeyGm_[partialRow * kPaddedHeadSize],
-                    chunk * kPaddedHeadSize);
+                    stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -1024,10 +1024,11 @@ private:
                 Mul(partSum, partSum, partMax, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize, kPaddedHeadSize);
-                MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
+                    kPaddedHeadSize);
+                MulRows<1>(partial, partMax, stepRows, kPaddedHeadSize, kPaddedHeadSize);
                 PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
+                Add(accumulator_, accumulator_, partial, stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 partialSlot_ ^= 1;
@@ -1047,7 +1048,7 @@ private:
                     SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                     SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     LoadRow(partial, partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
-                        chunk * kPaddedHeadSize);
+                        stepRows * kPaddedHeadSize);
                     WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                     // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -1065,11 +1066,11 @@ private:
                     Mul(partSum, partSum, partMax, statisticLanes);
                     PipeBarrier<PIPE_V>();
                     Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                    MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedHeadSize,
+                    MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
                         kPaddedHeadSize);
-                    MulRows<1>(partial, partMax, chunk, kPaddedHeadSize, kPaddedHeadSize);
+                    MulRows<1>(partial, partMax, stepRows, kPaddedHeadSize, kPaddedHeadSize);
                     PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, chunk * kPaddedHeadSize);
+                    Add(accumulator_, accumulator_, partial, stepRows * kPaddedHeadSize);
                     WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                     SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     partialSlot_ ^= 1;
@@ -1079,14 +1080,14 @@ private:
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
-            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedHeadSize, kPaddedHeadSize);
+            DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
             auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedHeadSize);
+            Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(outGm_[token * tiling_.outStrideB + firstHead * tiling_.outStrideN], result,
-                chunk, tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
+                stepRows, tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }
@@ -1102,16 +1103,16 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegunKey_ =
         0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
-    struct CubeStepKey {
+    struct CubeStepForKey {
         int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows;
     } cubeStepsKey_[kRing]{};
-    struct CubeStepKeyShare {
+    struct CubeStepForKeyShare {
         int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows;
     } cubeStepsKeyShare_[kRing]{};
-    struct VectorStepKey {
+    struct VectorStepForKey {
         int64_t tile, rows, tiles, rowBegin, steps, firstHead, itemSlot, split, batch;
     } vectorStepsKey_[kRing]{};
-    struct VectorStepKeyShare {
+    struct VectorStepForKeyShare {
         int64_t tile, rows, tiles, rowBegin, steps, itemSlot, heads, firstHead, memberPlace,
             split;
     } vectorStepsKeyShare_[kRing]{};

@@ -170,8 +170,8 @@ bool RunCall(CallObjects &call, aclrtStream stream)
     aclTensor *logN = nullptr;
     const int64_t quantType = 2;
     const int64_t outDataType = 1;
-    const int64_t headNum = 2;
-    const int64_t kvHeadNum = 1;
+    const int64_t headNum = 4;
+    const int64_t kvHeadNum = 2;
     const double qScale = 1.0;
     const double qkScale = 0.08838834764831845;
     const bool batchRunStatusEnable = false;
@@ -188,7 +188,7 @@ bool RunCall(CallObjects &call, aclrtStream stream)
     const int64_t mlaVHeadSize = 0;
     const int64_t cacheType = 0;
     const int64_t windowSize = 0;
-    aclTensor *output = call.Result(DataType::kFloat16, {2, 2, 128});
+    aclTensor *output = call.Result(DataType::kFloat16, {2, 4, 128});
     if (call.Failed()) {
         std::fprintf(stderr, "the tensors of the call cannot be made\n");
         return false;

@@ -56,8 +56,8 @@ int RunSample(int64_t cores)
     at.pScale = Upload(sample::pScale, call.pScale, memory);
     call.quantType = 2;
     call.outDataType = 1;
-    call.headNum = 2;
-    call.kvHeadNum = 1;
+    call.headNum = 4;
+    call.kvHeadNum = 2;
     call.qkScale = 0.08838834764831845;
     call.batchRunStatusEnable = false;
     call.isTriuMask = 0;

@@ -287,11 +287,11 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
-        // the positions of one head follow each other: cores share its keys and values in L2
+        // positions of one head come in turn: cores share its keys and values in L2
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
         found.firstQuery = queryTile * tiling_.queriesPerTask;
-        // the heads of one key/value head follow each other: cores share its keys and values in L2
+        // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
         found.batch = headTask / (tiling_.headTiles * tiling_.kvHeads);
@@ -505,21 +505,21 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto wholeScore = View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlot);
             auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlot);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                     * kTileKeys],
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
-            const int64_t span = (chunk - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
             // score * qkDescale  (spec line 252)
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
+            for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
@@ -532,57 +532,58 @@ private:
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), chunk, kTileKeys);
+                    float(kLowest), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-            Duplicate(lanes_, float(kLowest), chunk * kFoldedLanes);
+            Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(rowBlocks_, lanes_, chunk, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(chunk, kBlockLanes), kRepeatLanes,
+            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, chunk);
+            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                newMax_, chunk);
+                newMax_, stepRows);
             // step = exp(row maximum of the tile - newMax) / 127
-            Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, chunk);
+            Sub(step_[slot * kRowsPerVector + r0], tileStat_, newMax_, stepRows);
             PipeBarrier<PIPE_V>();
-            Exp(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0], chunk);
+            Exp(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0], stepRows);
             PipeBarrier<PIPE_V>();
             Muls(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
-                0.007874015748031496f, chunk);
+                0.007874015748031496f, stepRows);
             PipeBarrier<PIPE_V>();
             Maxs(step_[slot * kRowsPerVector + r0], step_[slot * kRowsPerVector + r0],
-                float(kSmallest), chunk);
+                float(kSmallest), stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    chunk, kTileKeys);
+                    stepRows, kTileKeys);
             }
             // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0], chunk);
-            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, chunk);
+            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                stepRows);
+            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
-            Duplicate(lanes_, 0.0f, chunk * kFoldedLanes);
+            Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, chunk, keys, kFoldedLanes, kTileKeys);
+            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, chunk, kRepeatLanes, kBlockLanes,
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
                 kFoldedLanes);
             // prob = clip(round(score / step), -128, 127)
             SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            DivRows<2>(score, rowBlocks_, chunk, keys, kTileKeys);
+            DivRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Cast(score, score, RoundMode::CAST_RINT, span);
             PipeBarrier<PIPE_V>();
@@ -596,7 +597,7 @@ private:
             Cast(prob_, probHalf_, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
             StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                chunk, keys, kTileKeys, kTileKeys);
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             wholeScoreSlot_ ^= 1;
@@ -636,29 +637,29 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto wholePartial =
                 View<int32_t>(ub_, kWholePartialAt + wholePartialSlot_ * kWholePartialSlot);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             LoadRow(wholePartial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                chunk * kPaddedValueSize);
+                stepRows * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::MTE2_V>(kWholePartialReady + wholePartialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-            Cast(partial, wholePartial, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            Cast(partial, wholePartial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
             // partial = partial * step
             SpreadOverBlocks<2>(rowBlocks_, step_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(partial, rowBlocks_, chunk, kPaddedValueSize, kPaddedValueSize);
+            MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
             // accumulator = accumulator * rescale + partial
             PipeBarrier<PIPE_V>();
             SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows, kPaddedValueSize,
                 kPaddedValueSize);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
-                chunk * kPaddedValueSize);
+                stepRows * kPaddedValueSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
             partialSlot_ ^= 1;
             wholePartialSlot_ ^= 1;
@@ -673,20 +674,20 @@ private:
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), chunk);
+                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, chunk, kPaddedValueSize,
-                    kPaddedValueSize);
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
+                    kPaddedValueSize, kPaddedValueSize);
                 // result = result * a factor of its head  (spec line 561)
                 PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < chunk; ++row) {
+                for (int64_t row = 0; row < stepRows; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     Muls(accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
                         accumulator_[r0 * kPaddedValueSize + row * kPaddedValueSize],
@@ -697,14 +698,14 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                    chunk * kPaddedValueSize);
+                    stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
@@ -718,7 +719,7 @@ private:
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t chunk = MinOf(kRowsPerStep, rows - r0);
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
@@ -726,14 +727,15 @@ private:
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                CopyLanes(rowsOut, accumulator_[r0 * kPaddedValueSize], chunk * kPaddedValueSize);
+                CopyLanes(rowsOut, accumulator_[r0 * kPaddedValueSize],
+                    stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + chunk, runLength);
+                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
                     const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(chunk, (run + 1) * runLength - (rowBegin + r0)) - row;
+                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
@@ -767,13 +769,13 @@ private:
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t head = firstHead;
-            const int64_t chunk = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = chunk * kBlockLanes;
+            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), statisticLanes);
             Duplicate(mergedSum_, 0.0f, statisticLanes);
             PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, chunk * kPaddedValueSize);
+            Duplicate(accumulator_, 0.0f, stepRows * kPaddedValueSize);
             for (int64_t part = 0; part < tiling_.splits; ++part) {
                 const int64_t partialRow = part * tiling_.rowTotal + firstRow;
                 auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
@@ -783,7 +785,7 @@ private:
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
                 SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
-                    chunk * kPaddedValueSize);
+                    stepRows * kPaddedValueSize);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
@@ -801,20 +803,21 @@ private:
                 Mul(partSum, partSum, partMax, statisticLanes);
                 PipeBarrier<PIPE_V>();
                 Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                MulRows<1>(accumulator_, mergedRescale_, chunk, kPaddedValueSize, kPaddedValueSize);
-                MulRows<1>(partial, partMax, chunk, kPaddedValueSize, kPaddedValueSize);
+                MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedValueSize,
+                    kPaddedValueSize);
+                MulRows<1>(partial, partMax, stepRows, kPaddedValueSize, kPaddedValueSize);
                 PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, chunk * kPaddedValueSize);
+                Add(accumulator_, accumulator_, partial, stepRows * kPaddedValueSize);
                 partialSlot_ ^= 1;
                 partMaxSlot_ ^= 1;
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
             Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
             PipeBarrier<PIPE_V>();
-            DivRows<1>(accumulator_, mergedSum_, chunk, kPaddedValueSize, kPaddedValueSize);
+            DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedValueSize, kPaddedValueSize);
             // result = result * a factor of its head  (spec line 561)
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < chunk; ++row) {
+            for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = firstHead + row;
                 Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
                     float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
@@ -823,10 +826,10 @@ private:
             auto result = View<bfloat16_t>(ub_, kResultAt + resultSlot_ * kResultSlot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, chunk * kPaddedValueSize);
+            Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
             StoreRows(outputGm_[token * tiling_.outputStrideS + head * tiling_.outputStrideN],
-                result, chunk, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+                result, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }
