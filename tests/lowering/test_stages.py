@@ -380,7 +380,7 @@ def test_several_attentions_always_leave_partials_and_are_merged_together() -> N
     assert [c.attention_name for c in made] == ["Key", "OtherKey"]
     for c in made:
         assert may_split(c)
-        assert lines(write_rows(c))[0] == f"stage WriteRows{c.attention_name} on AIV:"
+        assert lines(write_rows(c))[0] == f"stage WriteRowsFor{c.attention_name} on AIV:"
         assert not any(line.startswith("MTE3  out[") for line in lines(write_rows(c)))
     found = lines(merge_partials(made))
     assert found[0] == "stage MergePartials on AIV:"
