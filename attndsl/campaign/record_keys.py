@@ -52,6 +52,8 @@ _WORDS_ALONE = frozenset(
         "expr/intervals.py",
         "expr/proofs.py",
         "graph/next_steps.py",
+        "graph/row_rules.py",
+        "graph/rules.py",
         "graph/verifier.py",
         "spec/binding/shape_messages.py",
         "spec/contract/contract_text.py",

@@ -7,44 +7,36 @@ node at fault.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
 from attndsl.expr import Expr, Load
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
-from attndsl.graph.next_steps import as_keys, as_lists, as_packed, as_query, as_values, reader_of
+from attndsl.graph.next_steps import as_keys, as_query, as_values
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
-    Axes,
     BlockRequantize,
-    CacheAppend,
     Cast,
     Choose,
     Conditional,
-    Dense,
     Dequantize,
     EarlierPartial,
     Elementwise,
     GroupSum,
     IndexCondition,
     Input,
-    Leading,
-    Listed,
     LogSumExpMerge,
     Lookup,
     Node,
     Opposite,
     Output,
-    Packed,
     PackedQueries,
-    Paged,
     Quantize,
     Repeat,
     Replace,
-    Ring,
     RowMax,
     Rows,
     RowSum,
@@ -55,25 +47,14 @@ from attndsl.graph.nodes import (
     Take,
     TopK,
     WeightedSum,
-    Windowed,
     WindowSum,
-    stored,
 )
+from attndsl.graph.row_rules import ROW_RULES
+from attndsl.graph.rules import INTEGERS, Rules, axes_of, axes_text, stored_dtypes
 
 ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1, "abs": 1}
 ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
-INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
-
-Check = Callable[[Any, Graph], str | None]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """``check`` applies to nodes of ``types``."""
-
-    name: str
-    types: tuple[type[Node], ...]
-    check: Check
+_EVERY_NODE, _VALUE_RULES = Rules(), Rules()
 
 
 @dataclass(frozen=True)
@@ -86,17 +67,6 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{type(self.node).__name__}: {self.message} [{self.rule}]"
-
-
-RULES: list[Rule] = []
-
-
-def _rule(*types: type[Node]) -> Callable[[Check], Check]:
-    def register(check: Check) -> Check:
-        RULES.append(Rule(check.__name__.strip("_"), types, check))
-        return check
-
-    return register
 
 
 def findings(graph: Graph) -> Iterator[Finding]:
@@ -122,46 +92,28 @@ def verify(graph: Graph) -> Graph:
     return graph
 
 
-def _axes(node: Node) -> Axes:
-    axes: Axes = getattr(node, "axes", ())
-    return axes
-
-
-def _text(axes: Axes) -> str:
-    return f"({', '.join(axes)})"
-
-
-def _dtypes(node: Node) -> frozenset[str] | None:
-    """Every dtype that the stored value may have; None for computed fp32."""
-    if isinstance(node, Input):
-        return frozenset(node.dtypes) or None
-    if isinstance(node, Take):
-        return _dtypes(node.source)
-    return None
-
-
-@_rule(Node)
+@_EVERY_NODE.of(Node)
 def _axes_are_known(node: Node, graph: Graph) -> str | None:
-    axes = _axes(node)
+    axes = axes_of(node)
     unknown = [axis for axis in axes if axis not in AXIS_ORDER]
     if unknown:
-        return f"unknown axis '{unknown[0]}' in {_text(axes)}"
-    return f"an axis occurs twice in {_text(axes)}" if len(set(axes)) != len(axes) else None
+        return f"unknown axis '{unknown[0]}' in {axes_text(axes)}"
+    return f"an axis occurs twice in {axes_text(axes)}" if len(set(axes)) != len(axes) else None
 
 
-@_rule(Choose, Conditional)
+@_VALUE_RULES.of(Choose, Conditional)
 def _choices_are_made(node: Choose | Conditional, graph: Graph) -> str | None:
     return "a choice is left in a specialized graph"
 
 
-@_rule(Input)
+@_VALUE_RULES.of(Input)
 def _inputs_are_passed(node: Input, graph: Graph) -> str | None:
     if node.name not in graph.present:
         return f"'{node.name}' is read although the call does not pass it"
     return None
 
 
-@_rule(Scalar, IndexCondition)
+@_VALUE_RULES.of(Scalar, IndexCondition)
 def _loads_are_passed(node: Scalar | IndexCondition, graph: Graph) -> str | None:
     expr: Expr = node.value if isinstance(node, Scalar) else node.condition
     missing = [
@@ -170,7 +122,7 @@ def _loads_are_passed(node: Scalar | IndexCondition, graph: Graph) -> str | None
     return f"'{missing[0]}' is read although the call does not pass it" if missing else None
 
 
-@_rule(Scalar, IndexCondition)
+@_VALUE_RULES.of(Scalar, IndexCondition)
 def _indices_have_axes(node: Scalar | IndexCondition, graph: Graph) -> str | None:
     expr: Expr = node.value if isinstance(node, Scalar) else node.condition
     for symbol, axis in INDEX_AXES.items():
@@ -179,77 +131,7 @@ def _indices_have_axes(node: Scalar | IndexCondition, graph: Graph) -> str | Non
     return None
 
 
-@_rule(Dense)
-def _dense_rows_have_their_axes(node: Dense, graph: Graph) -> str | None:
-    if "T" not in _axes(node.tensor):
-        axes = _axes(node.tensor)
-        return f"the tensor has the axes {_text(axes)}, rows need an axis T{reader_of(axes)}"
-    if set(node.axes) != set(_axes(node.tensor)):
-        return f"rows {_text(node.axes)} differ from their tensor's axes {_text(_axes(node.tensor))}"
-    return None
-
-
-@_rule(Paged)
-def _paged_rows_have_their_axes(node: Paged, graph: Graph) -> str | None:
-    axes = _axes(node.tensor)
-    if not {"P", "R"} <= set(axes):
-        needed = "a paged tensor needs the axes P (block) and R (row in a block)"
-        return f"{needed}, has {_text(axes)}{reader_of(axes)}"
-    if set(node.axes) - {"B", "T"} != set(axes) - {"P", "R"}:
-        return f"rows {_text(node.axes)} do not come from a tensor with the axes {_text(axes)}"
-    return None
-
-
-@_rule(Paged)
-def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
-    if set(_axes(node.table)) != {"B", "W"}:
-        found = _text(_axes(node.table))
-        return f'a block table has the axes (B, W), not {found}; pass axes="B W" to op.input of the table'
-    dtypes = _dtypes(node.table)
-    return (
-        f"a block table holds integers, not {'/'.join(sorted(dtypes))}"
-        if dtypes and dtypes - INTEGERS
-        else None
-    )
-
-
-@_rule(Listed)
-def _listed_rows_have_their_axes(node: Listed, graph: Graph) -> str | None:
-    axes = _axes(node.tensors)
-    if node.index is not None and not set(_axes(node.index)) <= {"B"}:
-        return f"an index of tensors has the axes (B,), not {_text(_axes(node.index))}"
-    wanted = "B" if node.index is None else "G"
-    if axes[:1] != (wanted,):
-        how = "without" if node.index is None else "with"
-        return f"a list {how} an index has the first axis {wanted}, its axes are {_text(axes)}"
-    stored = {wanted, "U" if "U" in axes else "T"}
-    if set(node.axes) - {"B", "T"} != set(axes) - stored or "T" not in node.axes:
-        return f"rows {_text(node.axes)} do not come from tensors with the axes {_text(axes)}"
-    return None
-
-
-@_rule(Packed, PackedQueries)
-def _packed_rows_have_their_axes(node: Packed | PackedQueries, graph: Graph) -> str | None:
-    axes = set(_axes(node.tensor))
-    token, gained = ("S", {"B", "Q"}) if isinstance(node, PackedQueries) else ("U", {"B", "T"})
-    if token not in axes or axes - {token} != set(node.axes) - gained or not gained <= set(node.axes):
-        found, hint = _axes(node.tensor), as_packed(_axes(node.tensor), queries=token == "S")
-        return f"{_text(node.axes)} do not come from tokens {token} of a tensor {_text(found)}{hint}"
-    return None
-
-
-@_rule(Packed, PackedQueries)
-def _packed_rows_have_boundaries(node: Packed | PackedQueries, graph: Graph) -> str | None:
-    found = [each for each in (node.ends, node.length) if each is not None]
-    if len(found) != 1:
-        return "packed rows need their prefix sums, attend.packed(tensor, ends), or else their length="
-    if not set(_axes(found[0])) <= {"B"}:
-        return f"boundaries have the axes (B,), not {_text(_axes(found[0]))}"
-    dtypes = _dtypes(found[0]) or INTEGERS
-    return f"boundaries are integers, not {'/'.join(sorted(dtypes))}" if dtypes - INTEGERS else None
-
-
-@_rule(WeightedSum, RowMax, RowSum, WindowSum)
+@_VALUE_RULES.of(WeightedSum, RowMax, RowSum, WindowSum)
 def _results_follow_their_queries(
     node: WeightedSum | RowMax | RowSum | WindowSum, graph: Graph
 ) -> str | None:
@@ -258,132 +140,77 @@ def _results_follow_their_queries(
     if len(packed) > 1:
         return "packed queries and queries of their own batch rows are mixed"
     if packed and ("S" in node.axes) != packed.pop():
-        return f"rows of packed queries have the axis S, others B and Q; the axes are {_text(node.axes)}"
+        return f"rows of packed queries have the axis S, others B and Q; the axes are {axes_text(node.axes)}"
     return None
 
 
-@_rule(WindowSum)
+@_VALUE_RULES.of(WindowSum)
 def _window_sums_run_over_keys(node: WindowSum, graph: Graph) -> str | None:
-    axes = _axes(node.source)
+    axes = axes_of(node.source)
     if "T" not in axes or "J" not in node.axes:
-        return f"keys T become blocks J, the axes are {_text(axes)} and {_text(node.axes)}"
+        return f"keys T become blocks J, the axes are {axes_text(axes)} and {axes_text(node.axes)}"
     return None if node.counts else "a window needs the number of its terms"
 
 
-@_rule(GroupSum)
+@_VALUE_RULES.of(GroupSum)
 def _group_sums_run_over_heads(node: GroupSum, graph: Graph) -> str | None:
-    expected = {"K" if axis == "N" else axis for axis in _axes(node.source)}
-    if "N" not in _axes(node.source) or set(node.axes) != expected:
-        return f"heads N become K, the axes are {_text(_axes(node.source))} and {_text(node.axes)}"
+    expected = {"K" if axis == "N" else axis for axis in axes_of(node.source)}
+    if "N" not in axes_of(node.source) or set(node.axes) != expected:
+        return f"heads N become K, the axes are {axes_text(axes_of(node.source))} and {axes_text(node.axes)}"
     return None
 
 
-@_rule(TopK)
+@_VALUE_RULES.of(TopK)
 def _selections_are_made_among_blocks(node: TopK, graph: Graph) -> str | None:
-    axes = _axes(node.source)
+    axes = axes_of(node.source)
     if "J" not in axes or set(node.axes) != {"X" if axis == "J" else axis for axis in axes}:
-        return f"blocks J become ranks X, the axes are {_text(axes)} and {_text(node.axes)}"
-    if node.length is not None and not set(_axes(node.length)) <= {"B"}:
-        return f"a length has the axes (B,), not {_text(_axes(node.length))}"
+        return f"blocks J become ranks X, the axes are {axes_text(axes)} and {axes_text(node.axes)}"
+    if node.length is not None and not set(axes_of(node.length)) <= {"B"}:
+        return f"a length has the axes (B,), not {axes_text(axes_of(node.length))}"
     return None
 
 
-@_rule(TopK)
+@_VALUE_RULES.of(TopK)
 def _forced_entries_are_truth_values(node: TopK, graph: Graph) -> str | None:
     if node.forced is None:
         return None
-    if not set(_axes(node.forced)) <= {"B", "S", "N", "K", "Q", "J"}:
-        return f"forced entries {_text(_axes(node.forced))} are none of blocks J"
-    dtypes = _dtypes(node.forced) or INTEGERS
+    if not set(axes_of(node.forced)) <= {"B", "S", "N", "K", "Q", "J"}:
+        return f"forced entries {axes_text(axes_of(node.forced))} are none of blocks J"
+    dtypes = stored_dtypes(node.forced) or INTEGERS
     return (
         f"forced entries are bool or integer, not {'/'.join(sorted(dtypes))}" if dtypes - INTEGERS else None
     )
 
 
-@_rule(Repeat)
+@_VALUE_RULES.of(Repeat)
 def _repeats_add_an_axis(node: Repeat, graph: Graph) -> str | None:
-    axes = _axes(node.source)
-    return None if node.axes[:-1] == axes else f"{_text(node.axes)} is not {_text(axes)} and one more axis"
+    axes = axes_of(node.source)
+    return (
+        None
+        if node.axes[:-1] == axes
+        else f"{axes_text(node.axes)} is not {axes_text(axes)} and one more axis"
+    )
 
 
-@_rule(Ring, Windowed)
-def _rows_of_rows_have_their_axes(node: Ring | Windowed, graph: Graph) -> str | None:
-    if not isinstance(node.source, Rows):
-        return f"rows are needed below, not {type(node.source).__name__}"
-    if set(node.axes) != set(_axes(node.source)):
-        return f"rows {_text(node.axes)} differ from those below, {_text(_axes(node.source))}"
-    return None
-
-
-@_rule(Selected)
-def _selected_rows_have_lists(node: Selected, graph: Graph) -> str | None:
-    if set(node.axes) != set(_axes(node.source)):
-        return f"rows {_text(node.axes)} differ from those below, {_text(_axes(node.source))}"
-    axes = _axes(node.blocks)
-    if (
-        "X" not in axes
-        or not set(axes) <= {"B", "S", "K", "Q", "H", "X"}
-        or len({"S", "Q", "H"} & {*axes}) > 1
-    ):
-        return (
-            "lists of blocks have an axis X, and any of B, K, and Q, H for blocks of queries, or S of packed "
-            f"queries, not {_text(axes)}{as_lists(axes)}"
-        )
-    if ("H" in axes) != (node.queries is not None):
-        return (
-            "lists that query positions share have an axis H, and queries= says how many share one: "
-            f"the axes are {_text(axes)}, queries={node.queries}"
-        )
-    if node.count is not None and set(_axes(node.count)) != set(axes) - {"X"}:
-        return f"there is a count for each list {_text(axes)}, not {_text(_axes(node.count))}"
-    for lists in (node.blocks, node.count):
-        dtypes = _dtypes(lists) if lists is not None else None
-        if dtypes and dtypes - INTEGERS:
-            return f"lists hold integers, not {'/'.join(sorted(dtypes))}"
-    return None
-
-
-@_rule(Scores)
+@_VALUE_RULES.of(Scores)
 def _lists_follow_their_queries(node: Scores, graph: Graph) -> str | None:
     packed = isinstance(node.query, PackedQueries)
     for below in node.keys.walk():
-        if isinstance(below, Selected) and ("Q" if packed else "S") in _axes(below.blocks):
+        if isinstance(below, Selected) and ("Q" if packed else "S") in axes_of(below.blocks):
             wanted = "S, one for each token, or H" if packed else "Q or H"
-            found = _text(_axes(below.blocks))
+            found = axes_text(axes_of(below.blocks))
             return f"lists of blocks of these queries have the axis {wanted}; the axes are {found}"
     return None
 
 
-@_rule(WindowSum)
+@_VALUE_RULES.of(WindowSum)
 def _selections_are_of_all_keys(node: WindowSum, graph: Graph) -> str | None:
     if any(isinstance(below, Selected) for below in node.walk()):
         return "sums over keys are of all keys of a batch row, not of selected ones"
     return None
 
 
-@_rule(CacheAppend)
-def _appends_write_inputs(node: CacheAppend, graph: Graph) -> str | None:
-    if stored(node.cache) is None:
-        return "only rows of an input can be written, at most through a layer or a ring"
-    if node.length is None:
-        return "the rows in the end are needed"
-    if not set(_axes(node.position)) <= {"B"}:
-        return f"a position has the axes (B,), not {_text(_axes(node.position))}"
-    for part in (node.rows, node.cache):
-        if set(_axes(part)) != set(node.axes):
-            return f"{_text(_axes(part))} are no rows {_text(node.axes)}"
-    return None
-
-
-@_rule(Leading)
-def _leading_channels_become_values(node: Leading, graph: Graph) -> str | None:
-    axes = _axes(node.source)
-    if "D" not in axes or set(node.axes) != {"E" if axis == "D" else axis for axis in axes}:
-        return f"channels D become E, the axes are {_text(axes)} and {_text(node.axes)}"
-    return None
-
-
-@_rule(Lookup)
+@_VALUE_RULES.of(Lookup)
 def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
     if not isinstance(node.source, Input):
         return f"elements are looked up in an argument, not in {type(node.source).__name__}"
@@ -395,18 +222,18 @@ def _lookups_read_inputs(node: Lookup, graph: Graph) -> str | None:
     return None
 
 
-@_rule(BlockRequantize)
+@_VALUE_RULES.of(BlockRequantize)
 def _requantized_values_are_probabilities(node: BlockRequantize, graph: Graph) -> str | None:
     if not isinstance(node.source, Softmax):
         return f"the sum of exponentials comes from a softmax, not from {type(node.source).__name__}"
     if node.source.sink is not None:
         return "probabilities that pass through int8 have no sink; scale the result by sigmoid(p.lse - sink)"
-    if node.scale is not None and not set(_axes(node.scale)) <= {"B", "N"}:
-        return f"a step for each head has the axes (N,), not {_text(_axes(node.scale))}"
+    if node.scale is not None and not set(axes_of(node.scale)) <= {"B", "N"}:
+        return f"a step for each head has the axes (N,), not {axes_text(axes_of(node.scale))}"
     return None
 
 
-@_rule(LogSumExpMerge)
+@_VALUE_RULES.of(LogSumExpMerge)
 def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | None:
     for part in node.parts:
         if isinstance(part, Input):
@@ -421,8 +248,9 @@ def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | Non
                 f"{type(part).__name__}; pass attend.softmax(s) @ values, and let operations act on what "
                 "attend.merge gives"
             )
-        if set(_axes(part)) != set(node.axes):
-            return f"parts with the axes {_text(_axes(part))} and {_text(node.axes)} have no rows in common"
+        if set(axes_of(part)) != set(node.axes):
+            own, all_rows = axes_text(axes_of(part)), axes_text(node.axes)
+            return f"parts with the axes {own} and {all_rows} have no rows in common"
     if not node.parts:
         return "there is nothing to merge"
     if all(isinstance(part, EarlierPartial) for part in node.parts):
@@ -430,25 +258,26 @@ def _merged_parts_are_attention(node: LogSumExpMerge, graph: Graph) -> str | Non
     return None
 
 
-@_rule(EarlierPartial)
+@_VALUE_RULES.of(EarlierPartial)
 def _earlier_partials_have_rows(node: EarlierPartial, graph: Graph) -> str | None:
-    axes = _axes(node.out)
+    axes = axes_of(node.out)
     if set(axes) not in ({"B", "N", "Q", "E"}, {"S", "N", "E"}):
         return (
             f"the rows of an earlier partial have the axes (B, N, Q, E), or (S, N, E) of packed queries, not "
-            f'{_text(axes)}; pass axes="B N Q E" to op.input of the rows'
+            f'{axes_text(axes)}; pass axes="B N Q E" to op.input of the rows'
         )
-    dtypes = (_dtypes(node.out) or frozenset()) & INTEGERS
+    dtypes = (stored_dtypes(node.out) or frozenset()) & INTEGERS
     return f"the rows of an earlier partial are numbers, not {'/'.join(sorted(dtypes))}" if dtypes else None
 
 
-@_rule(EarlierPartial)
+@_VALUE_RULES.of(EarlierPartial)
 def _earlier_partials_have_a_log_sum_exp(node: EarlierPartial, graph: Graph) -> str | None:
     rows = tuple(axis for axis in node.axes if axis != "E")
-    axes = _axes(node.lse)
+    axes = axes_of(node.lse)
     if set(axes) != set(rows):
-        return f"the log-sum-exp of rows {_text(node.axes)} has the axes {_text(rows)}, not {_text(axes)}"
-    dtypes = (_dtypes(node.lse) or frozenset({"float32"})) - {"float32"}
+        wanted, found = axes_text(rows), axes_text(axes)
+        return f"the log-sum-exp of rows {axes_text(node.axes)} has the axes {wanted}, not {found}"
+    dtypes = (stored_dtypes(node.lse) or frozenset({"float32"})) - {"float32"}
     if dtypes:
         found = "/".join(sorted(dtypes))
         what = f"the log-sum-exp of an earlier partial is float32, not {found}"
@@ -456,60 +285,51 @@ def _earlier_partials_have_a_log_sum_exp(node: EarlierPartial, graph: Graph) -> 
     return None
 
 
-@_rule(Rows)
-def _lengths_are_per_row(node: Rows, graph: Graph) -> str | None:
-    for field in (node.length, getattr(node, "start", None)):
-        if field is not None and not set(_axes(field)) <= {"B"}:
-            return f"a length or start has the axes (B,), not {_text(_axes(field))}"
-    dtypes = _dtypes(node.length) if node.length is not None else None
-    return f"lengths are integers, not {'/'.join(sorted(dtypes))}" if dtypes and dtypes - INTEGERS else None
-
-
-@_rule(Scores)
+@_VALUE_RULES.of(Scores)
 def _scores_contract_over_d(node: Scores, graph: Graph) -> str | None:
-    query, keys = set(_axes(node.query)), set(_axes(node.keys))
+    query, keys = set(axes_of(node.query)), set(axes_of(node.keys))
     if "D" not in query or not query <= {"B", "N", "Q", "D"}:
-        axes = _axes(node.query)
-        return f"a query has the axes (B, N, Q, D), not {_text(axes)}{as_query(axes)}"
+        axes = axes_of(node.query)
+        return f"a query has the axes (B, N, Q, D), not {axes_text(axes)}{as_query(axes)}"
     if not {"T", "D"} <= keys or not keys <= {"B", "K", "T", "D"}:
-        axes = _axes(node.keys)
-        return f"key rows have the axes (B, K, T, D), not {_text(axes)}{as_keys(axes)}"
+        axes = axes_of(node.keys)
+        return f"key rows have the axes (B, K, T, D), not {axes_text(axes)}{as_keys(axes)}"
     return None
 
 
-@_rule(Elementwise)
+@_VALUE_RULES.of(Elementwise)
 def _elementwise_broadcasts_by_name(node: Elementwise, graph: Graph) -> str | None:
     if ARITY.get(node.op) != len(node.inputs):
         known = f"takes {ARITY[node.op]} operands" if node.op in ARITY else "is not an operation"
         return f"'{node.op}' {known}, got {len(node.inputs)}"
-    union = {axis for operand in node.inputs for axis in _axes(operand)}
+    union = {axis for operand in node.inputs for axis in axes_of(operand)}
     return (
-        f"the operands' axes make {sorted(union)}, not {_text(node.axes)}"
+        f"the operands' axes make {sorted(union)}, not {axes_text(node.axes)}"
         if union != set(node.axes)
         else None
     )
 
 
-@_rule(Elementwise)
+@_VALUE_RULES.of(Elementwise)
 def _rows_are_no_operands(node: Elementwise, graph: Graph) -> str | None:
     if any(isinstance(operand, Rows) for operand in node.inputs):
         return "key rows cannot be computed with; apply the operation to their tensor"
     return None
 
 
-@_rule(Replace)
+@_VALUE_RULES.of(Replace)
 def _replacement_fits(node: Replace, graph: Graph) -> str | None:
     if math.isnan(node.value):
         return "the replacement value is NaN"
-    union = set(_axes(node.source)) | set(_axes(node.condition))
-    return f"{_text(node.axes)} is not the union {sorted(union)}" if union != set(node.axes) else None
+    union = set(axes_of(node.source)) | set(axes_of(node.condition))
+    return f"{axes_text(node.axes)} is not the union {sorted(union)}" if union != set(node.axes) else None
 
 
-@_rule(Opposite)
+@_VALUE_RULES.of(Opposite)
 def _opposites_are_of_truth_values(node: Opposite, graph: Graph) -> str | None:
-    if set(node.axes) != set(_axes(node.source)):
+    if set(node.axes) != set(axes_of(node.source)):
         return "the axes change"
-    floats = (_dtypes(node.source) or frozenset()) - INTEGERS
+    floats = (stored_dtypes(node.source) or frozenset()) - INTEGERS
     if not floats:
         return None
     return (
@@ -518,9 +338,9 @@ def _opposites_are_of_truth_values(node: Opposite, graph: Graph) -> str | None:
     )
 
 
-@_rule(Replace)
+@_VALUE_RULES.of(Replace)
 def _conditions_are_truth_values(node: Replace, graph: Graph) -> str | None:
-    dtypes = _dtypes(node.condition)
+    dtypes = stored_dtypes(node.condition)
     if dtypes and dtypes - INTEGERS:
         found = "/".join(sorted(dtypes - INTEGERS))
         return (
@@ -530,48 +350,48 @@ def _conditions_are_truth_values(node: Replace, graph: Graph) -> str | None:
     return None
 
 
-@_rule(Softmax)
+@_VALUE_RULES.of(Softmax)
 def _softmax_runs_over_keys(node: Softmax, graph: Graph) -> str | None:
-    axes = _axes(node.scores)
+    axes = axes_of(node.scores)
     if "T" in axes:
         return None
     hint = "scores are attend.scores(query, keys)"
-    return f"softmax needs scores with a key axis T, has {_text(axes)}; {hint}"
+    return f"softmax needs scores with a key axis T, has {axes_text(axes)}; {hint}"
 
 
-@_rule(Softmax)
+@_VALUE_RULES.of(Softmax)
 def _sinks_are_numbers_of_rows(node: Softmax, graph: Graph) -> str | None:
     if node.sink is None:
         return None
-    axes = _axes(node.sink)
+    axes = axes_of(node.sink)
     if not set(axes) <= {"B", "N", "Q"}:
-        return f"a sink is a number of each head, axes (N,), or of each row, (B, N, Q), not {_text(axes)}"
-    dtypes = (_dtypes(node.sink) or frozenset()) & INTEGERS
+        return f"a sink is a number of each head, axes (N,), or of each row, (B, N, Q), not {axes_text(axes)}"
+    dtypes = (stored_dtypes(node.sink) or frozenset()) & INTEGERS
     return f"a sink is a floating-point number, not {'/'.join(sorted(dtypes))}" if dtypes else None
 
 
-@_rule(RowMax, RowSum)
+@_VALUE_RULES.of(RowMax, RowSum)
 def _row_statistics_belong_to_softmax(node: RowMax | RowSum, graph: Graph) -> str | None:
     known = isinstance(node.softmax, Softmax | LogSumExpMerge)
     return None if known else f"{type(node.softmax).__name__} has no row statistics"
 
 
-@_rule(WeightedSum)
+@_VALUE_RULES.of(WeightedSum)
 def _weighted_sum_runs_over_keys(node: WeightedSum, graph: Graph) -> str | None:
-    weights, values = _axes(node.weights), _axes(node.values)
+    weights, values = axes_of(node.weights), axes_of(node.values)
     if "T" not in weights:
         return (
-            f"weights need a key axis T, have {_text(weights)}; scores are attend.scores(query, keys), and "
-            "weights are made of them"
+            f"weights need a key axis T, have {axes_text(weights)}; scores are attend.scores(query, keys), "
+            "and weights are made of them"
         )
     return (
         None
         if {"T", "E"} <= set(values)
-        else f"value rows have the axes (B, K, T, E), not {_text(values)}{as_values(values)}"
+        else f"value rows have the axes (B, K, T, E), not {axes_text(values)}{as_values(values)}"
     )
 
 
-@_rule(WeightedSum)
+@_VALUE_RULES.of(WeightedSum)
 def _keys_and_values_share_rows(node: WeightedSum, graph: Graph) -> str | None:
     for below in node.weights.walk():
         if isinstance(below, Scores) and not _same_rows(below.keys, node.values):
@@ -610,49 +430,54 @@ def _same_place(a: Any, b: Any) -> bool:
     return a is b or (isinstance(a, Expr) and a.same(b))
 
 
-@_rule(Dequantize, Quantize)
+@_VALUE_RULES.of(Dequantize, Quantize)
 def _scales_broadcast(node: Dequantize | Quantize, graph: Graph) -> str | None:
     for factor in (node.scale, node.offset):
-        if factor is not None and not set(_axes(factor)) <= set(node.axes):
-            return f"a scale or offset with the axes {_text(_axes(factor))} does not fit {_text(node.axes)}"
-    return None if set(_axes(node.source)) == set(node.axes) else "the axes change"
+        if factor is not None and not set(axes_of(factor)) <= set(node.axes):
+            of, over = axes_text(axes_of(factor)), axes_text(node.axes)
+            return f"a scale or offset with the axes {of} does not fit {over}"
+    return None if set(axes_of(node.source)) == set(node.axes) else "the axes change"
 
 
-@_rule(Dequantize)
+@_VALUE_RULES.of(Dequantize)
 def _dequantize_reads_int8(node: Dequantize, graph: Graph) -> str | None:
     if isinstance(node.source, Rows):
         return (
             "tensors are dequantized, and rows are read of what that gives: write "
             "attend.rows(attend.dequantize(tensor, scale), length=...), and paged or packed alike"
         )
-    dtypes = _dtypes(node.source)
+    dtypes = stored_dtypes(node.source)
     return "only int8 data can be dequantized" if dtypes is None or "int8" not in dtypes else None
 
 
-@_rule(Quantize, BlockRequantize)
+@_VALUE_RULES.of(Quantize, BlockRequantize)
 def _quantize_reads_floats(node: Quantize | BlockRequantize, graph: Graph) -> str | None:
-    dtypes = _dtypes(node.source)
+    dtypes = stored_dtypes(node.source)
     return f"{'/'.join(sorted(dtypes))} data cannot be quantized" if dtypes and dtypes & INTEGERS else None
 
 
-@_rule(Take)
+@_VALUE_RULES.of(Take)
 def _take_drops_its_axis(node: Take, graph: Graph) -> str | None:
-    source = _axes(node.source)
+    source = axes_of(node.source)
     if node.axis and node.axis not in source:
-        return f"{_text(source)} has no axis '{node.axis}'"
+        return f"{axes_text(source)} has no axis '{node.axis}'"
     expected = len(source) - (1 if node.axis else 0)
-    return None if len(node.axes) == expected else f"{expected} axes remain, not {_text(node.axes)}"
+    return None if len(node.axes) == expected else f"{expected} axes remain, not {axes_text(node.axes)}"
 
 
-@_rule(Cast, Output)
+@_VALUE_RULES.of(Cast, Output)
 def _stores_keep_axes(node: Cast | Output, graph: Graph) -> str | None:
-    source = _axes(node.source)
+    source = axes_of(node.source)
     if set(source) != set(node.axes):
-        return f"a value with the axes {_text(source)} cannot be stored as {_text(node.axes)}"
+        return f"a value with the axes {axes_text(source)} cannot be stored as {axes_text(node.axes)}"
     return None
 
 
-@_rule(Output)
+@_VALUE_RULES.of(Output)
 def _outputs_are_unique(node: Output, graph: Graph) -> str | None:
     same = [output for output in graph.outputs if output.name == node.name]
     return f"two outputs are named '{node.name}'" if len(same) > 1 else None
+
+
+RULES = (*_EVERY_NODE, *ROW_RULES, *_VALUE_RULES)
+"""All rules. Of a node they are asked in this order."""

@@ -135,10 +135,9 @@ def start_sums(context: Context, *, always: bool = True) -> Stage:
 def _start(context: Context, name: str, body: Seq, doc: str, *, always: bool = True) -> Stage:
     # of a task with one row the second vector core has none
     has_rows = ROWS > 0
-    return Stage(
-        name=context.stage_name(name),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        name,
+        Core.AIV,
         doc=doc,
         body=seq(If(condition=has_rows if always else has_rows & (TILES != 1), then=body)),
         where=context.where,
@@ -168,10 +167,9 @@ def softmax_tile(
     work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
-    return Stage(
-        name=context.stage_name("SoftmaxTile"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "SoftmaxTile",
+        Core.AIV,
         doc=parts.doc,
         body=seq(*tile_bounds(context, of_this_aiv=True), work),
         where=context.where,
@@ -305,10 +303,9 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     if only_tile is not None:
         doc = f"{doc} An item's only tile has the whole sum."
-    return Stage(
-        name=context.stage_name("UpdateTile"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "UpdateTile",
+        Core.AIV,
         doc=doc,
         body=body,
         where=where,

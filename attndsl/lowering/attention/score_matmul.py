@@ -46,10 +46,9 @@ def load_query(context: Context) -> Stage:
     load = context.rows.load_query(context, cube_buffers(context).query)
     if context.continuous or context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
-    return Stage(
-        name=context.stage_name("LoadQuery"),
-        attention_name=context.attention_name,
-        core=Core.AIC,
+    return context.stage(
+        "LoadQuery",
+        Core.AIC,
         doc="Query rows of the task from global memory to L1.",
         body=seq(load),
         where=context.rows.where,
@@ -89,10 +88,9 @@ def score_tile(context: Context) -> Stage:
     if holds_query(context):
         scores = Alloc(buffers=(b.left,), body=seq(_left_query(context), scores))
     body = seq(*tile_bounds(context), *context.keys.locate(context), _with_query(context, scores))
-    return Stage(
-        name=context.stage_name("ScoreTile"),
-        attention_name=context.attention_name,
-        core=Core.AIC,
+    return context.stage(
+        "ScoreTile",
+        Core.AIC,
         doc=doc,
         body=body,
         where=where,
@@ -106,10 +104,9 @@ def scores_of(context: Context) -> GlobalTensor:
 
 def await_probabilities(context: Context) -> Stage:
     """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
-    return Stage(
-        name=context.stage_name("AwaitProbabilities"),
-        attention_name=context.attention_name,
-        core=Core.AIC,
+    return context.stage(
+        "AwaitProbabilities",
+        Core.AIC,
         doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
         body=seq(),
         awaits=(prob_ring(context),),

@@ -75,10 +75,9 @@ def weighted_tile(context: Context) -> Stage:
     located = [] if keeps_keys(context) else context.values.locate(context)
     body = seq(*tile_bounds(context), *located, first_time(context, columns))
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
-    return Stage(
-        name=context.stage_name("WeightedTile"),
-        attention_name=context.attention_name,
-        core=Core.AIC,
+    return context.stage(
+        "WeightedTile",
+        Core.AIC,
         doc=doc,
         body=body,
         where=where,

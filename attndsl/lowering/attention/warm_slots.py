@@ -82,10 +82,9 @@ def warm_slots(context: Context) -> Stage:
         Let(symbol=_END, value=minimum(_FIRST + half, rows)),
         Alloc(buffers=(zeros,), body=seq(fill, over_slots)),
     )
-    return Stage(
-        name=context.stage_name("WarmScores"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "WarmScores",
+        Core.AIV,
         doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
         body=seq(If(condition=context.items > 0, then=body)),
         warms=scores_of(context),
@@ -95,10 +94,9 @@ def warm_slots(context: Context) -> Stage:
 
 def await_slot(context: Context) -> tuple[Stage, Expr]:
     """Waits for a slot of scores that vector cores store to, and the steps that do."""
-    stage = Stage(
-        name=context.stage_name("AwaitSlot"),
-        attention_name=context.attention_name,
-        core=Core.AIC,
+    stage = context.stage(
+        "AwaitSlot",
+        Core.AIC,
         doc="Waits until L2 holds the slot that takes the scores of this step.",
         body=seq(),
         warms=scores_of(context),

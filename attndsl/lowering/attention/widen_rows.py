@@ -22,10 +22,9 @@ def widen_rows(context: Context, rows: KeySource) -> Stage | None:
     if source.role == "key":
         body = seq(absorb_scale(context, source.quantization), body)
         doc += " Before the first, the query rows take the scale of its channels."
-    return Stage(
-        name=context.stage_name(f"Widen{'Keys' if source.role == 'key' else 'Values'}"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        f"Widen{'Keys' if source.role == 'key' else 'Values'}",
+        Core.AIV,
         doc=doc,
         body=body,
         where=source.where,

@@ -39,12 +39,13 @@ from attndsl.lowering.match.schedule_options import BAND_ROWS, Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.tensor_layouts import stride_value
-from attndsl.target import Architecture, Device, MemorySpace
+from attndsl.target import Architecture, Core, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
 from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.naming import camel, stage_name
 from attndsl.tile.program import tiling_scalar
+from attndsl.tile.statements import Seq, Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,29 @@ class Emitter:
     def stage_name(self, stem: str) -> str:
         """The name of a stage of this attention, or of another function."""
         return stage_name(stem, self.attention_name)
+
+    def stage(
+        self,
+        stem: str,
+        core: Core,
+        *,
+        doc: str,
+        body: Seq,
+        where: SourceLine,
+        awaits: tuple[GlobalTensor, ...] = (),
+        warms: GlobalTensor | None = None,
+    ) -> Stage:
+        """A stage of this attention, see :class:`attndsl.tile.statements.Stage`; ``stem``: what it does."""
+        return Stage(
+            name=self.stage_name(stem),
+            attention_name=self.attention_name,
+            core=core,
+            doc=doc,
+            body=body,
+            where=where,
+            awaits=awaits,
+            warms=warms,
+        )
 
     # Sizes --------------------------------------------------------------------------------------------
 

@@ -57,10 +57,9 @@ def merge_earlier(context: Context) -> Stage:
     body: Statement = seq(*map(all_rows, context.attention.earlier))
     if context.schedule.split_kv != 1:
         body = If(condition=SPLIT == 0, then=seq(body))
-    return Stage(
-        name=context.stage_name("MergeEarlier"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "MergeEarlier",
+        Core.AIV,
         doc="Merges the rows of an item with those of an earlier call.",
         body=seq(body),
         where=context.attention.earlier[0].where,

@@ -42,10 +42,9 @@ def write_statistics(context: Context, when: Expr | None = None) -> Stage:
         body = If(condition=context.splits == 1, then=seq(body))
     elif when is not None:
         body = If(condition=when, then=seq(body))
-    return Stage(
-        name=context.stage_name("WriteStatistics"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "WriteStatistics",
+        Core.AIV,
         doc="Maxima and sums of finished rows to their results.",
         body=seq(body),
         where=context.computation.statistics[0].where,

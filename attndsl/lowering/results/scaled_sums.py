@@ -37,10 +37,9 @@ def scale_sums(context: Context) -> Stage:
         ROWS, context.rows_per_step, lambda r0, count: _step(context, quantization, r0), context.where
     )
     doc = "Dequantizes the weighted sums."
-    return Stage(
-        name=context.stage_name("ScaleSums"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "ScaleSums",
+        Core.AIV,
         doc=doc,
         body=seq(quantization.with_factors(context, [rows])),
         where=context.where,

@@ -60,10 +60,9 @@ def write_rows(context: Context) -> Stage:
         body = If(
             condition=unsplit, then=seq(steps(_normalized)), otherwise=seq(steps(_partial)), where=where
         )
-    return Stage(
-        name=context.stage_name("WriteRows"),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        "WriteRows",
+        Core.AIV,
         doc=doc,
         body=seq(*context.rows.length_of_stored_runs(), body),
         where=where,

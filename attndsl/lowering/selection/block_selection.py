@@ -103,10 +103,9 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
 
 def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     where = top_k(context).where
-    return Stage(
-        name=context.stage_name(name),
-        attention_name=context.attention_name,
-        core=Core.AIV,
+    return context.stage(
+        name,
+        Core.AIV,
         doc=doc,
         body=body,
         where=where,
