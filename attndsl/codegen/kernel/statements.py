@@ -46,7 +46,7 @@ from attndsl.expr import Const, Scope, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.scalars import binds, defined, free, names_of
+from attndsl.tile.scalars import binds, defined, free, names_of, still_known
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
@@ -197,8 +197,7 @@ class Writer:
                 unless = None
             else:
                 yield from writer._lines(first, held, scope if first is body[-1] else None)
-                if isinstance(first, Collect | PickTensor):
-                    known.clear()  # what they are computed from may be another
+                known = still_known(known, first)
 
     def _each_slot(self, group: Sequence[Statement]) -> Iterator[str]:
         """Events with one id a slot, all slots of each in a row: a loop over the slots."""
