@@ -156,6 +156,26 @@ protected:
             AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
     }
 
+    // `rows` rows of a task, of `heads` a position, from its row `first` on to where their heads and
+    // positions are stored; `global` is the place of row 0. `run` rows leave in one copy at most:
+    // the heads of a position, or all positions of a single head.
+    template <typename Element>
+    __aicore__ static inline void StoreRuns(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &local, int64_t first, int64_t rows, int64_t run,
+        int64_t heads, int64_t columns, int64_t headPitch, int64_t positionPitch,
+        int64_t localPitch)
+    {
+        const int64_t pitch = heads == 1 ? positionPitch : headPitch;
+        int64_t row = 0;
+        while (row < rows) {
+            const int64_t taskRow = first + row;
+            const int64_t count = MinOf(run - taskRow % run, rows - row);
+            StoreRows(global[taskRow / heads * positionPitch + taskRow % heads * headPitch],
+                local[row * localPitch], count, columns, pitch, localPitch);
+            row += count;
+        }
+    }
+
     // Rows of whole blocks from global memory to L1, as they are.
     template <typename Element>
     __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
