@@ -42,7 +42,7 @@ from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruc
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Scope, Symbol
+from attndsl.expr import Const, Scope, Select, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -73,6 +73,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 """The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
+_MANY_CASES = 3
+"""Conditions of a definition that is written in branches, at least."""
 _EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
 """The locals that hold the scalars of an earlier step, its item, and the slot of the step."""
 
@@ -133,7 +135,7 @@ class Writer:
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
             yield from _reason(statement)
-            yield f"{_declared(statement)} = {self._spelling.expr(statement.value)};"
+            yield from self._let(statement)
         elif isinstance(statement, PickTensor):
             yield self._pick(statement)
         elif isinstance(statement, Collect):
@@ -215,6 +217,25 @@ class Writer:
             return
         yield "{"
         yield from (_INDENT + line for line in lines)
+        yield "}"
+
+    def _let(self, let: Let) -> Iterator[str]:
+        """A definition; one that chooses by many conditions in branches, where a number is left without them.
+
+        A choice inside a choice inside a choice is hard to read, and any other rest may not hold before.
+        """
+        cases, rest, expr = list[Select](), let.value, self._spelling.expr
+        while isinstance(rest, Select):
+            cases.append(rest)
+            rest = rest.otherwise
+        if len(cases) < _MANY_CASES or not isinstance(rest, Const):
+            yield f"{_declared(let)} = {expr(let.value)};"
+            return
+        name = scalar(let.symbol)
+        yield f"int64_t {name} = {expr(rest)};"
+        for place, case in enumerate(cases):
+            yield f"{'} else ' if place else ''}if ({expr(case.condition)}) {{"
+            yield f"{_INDENT}{name} = {expr(case.then)};"
         yield "}"
 
     def _pick(self, statement: PickTensor) -> str:
