@@ -24,7 +24,7 @@ from attndsl.codegen.kernel.device_header import DEVICE_HEADER
 from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.samples.device_files import device_files, kernel_path, schedule_path
-from attndsl.codegen.text.line_breaks import WIDTH, wrap, wrap_lines
+from attndsl.codegen.text.line_breaks import WIDTH, in_columns, wrap, wrap_lines
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
@@ -396,3 +396,17 @@ def test_no_branch_is_left_that_constants_decide():
     constant = re.compile(r"(?:k[A-Z]\w*|\d+)\b")
     decided = [each for each in conditions if all(map(constant.fullmatch, re.findall(r"[\w.]+", each[1])))]
     assert not decided
+
+
+@pytest.mark.parametrize(
+    ("notes", "found"),
+    [
+        ([], ["AIV  Tile"]),
+        (["sets a"], ["AIV  Tile  sets a"]),
+        (["waits b", "sets a"], ["AIV  Tile  waits b,", "           sets a"]),
+        (["w b", "s a"], ["AIV  Tile  w b, s a"]),
+        (["longer than the line"], ["AIV  Tile  longer than the line"]),
+    ],
+)
+def test_notes_of_a_table_stay_in_their_column(notes: list[str], found: list[str]) -> None:
+    assert list(in_columns("AIV  Tile  ", notes, 20)) == found

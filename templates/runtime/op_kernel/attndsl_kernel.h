@@ -156,9 +156,9 @@ protected:
             AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
     }
 
-    // `rows` rows of a task, of `heads` a position, from its row `first` on to where their heads and
-    // positions are stored; `global` is the place of row 0. `run` rows leave in one copy at most:
-    // the heads of a position, or all positions of a single head.
+    // `rows` rows of a task, of `heads` a position, from its row `first` on to where their heads
+    // and positions are stored; `global` is the place of row 0. `run` rows leave in one copy at
+    // most: the heads of a position, or all positions of a single head.
     template <typename Element>
     __aicore__ static inline void StoreRuns(const AscendC::GlobalTensor<Element> &global,
         const AscendC::LocalTensor<Element> &local, int64_t first, int64_t rows, int64_t run,
