@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attndsl.codegen.names.spelling import Spelling
@@ -61,7 +61,7 @@ def call_of_loop(loop: For, names: Spelling) -> str | None:
 
 def call_of_instruction(item: Statement, names: Spelling) -> str | None:
     """The call that names what one instruction does: on one repeat a row, or a copy; None of others."""
-    if isinstance(item, WithScalar) and item.op == "Adds" and _is_number(item.scalar, 0):
+    if isinstance(item, WithScalar) and is_copy(item):
         return f"CopyLanes({_places(item.dst, item.src, names)}, {names.expr(item.dst.cols)});"
     if isinstance(item, BlockReduce):
         src, dst = item.src, item.dst
@@ -75,6 +75,11 @@ def call_of_instruction(item: Statement, names: Spelling) -> str | None:
             return None
         return f"SpreadOverBlocks<1>({_places(item.dst, item.src, names)}, {names.expr(rows)});"
     return None
+
+
+def is_copy(item: WithScalar) -> bool:
+    """Whether an instruction copies lanes."""
+    return item.op == "Adds" and _is_number(item.scalar, 0)
 
 
 def _places(dst: Region, src: Region, names: Spelling) -> str:
@@ -220,15 +225,49 @@ def _with_blocks(item: Binary, loop: For, names: Spelling) -> str | None:
 
     ``copy(c)``: 0, or that of :func:`_copies`.
     """
+    found, call = _rows_by_blocks(item, loop), _WITH_BLOCKS.get(item.op)
+    if found is None or call is None:
+        return None
+    rows, blocks = found.rows, found.blocks
+    places = f"{names.local(rows.buffer, rows.offset)}, {names.local(blocks.buffer, blocks.offset)}"
+    sizes = ", ".join(map(names.expr, (rows.rows, rows.cols, rows.pitch)))
+    return f"{call}<{found.copies}>({places}, {sizes});"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsByBlocks:
+    """``rows[r] = rows[r] op blocks[r]``; ``copies``: how many there are of each block."""
+
+    op: str
+    copies: int
+    rows: Region
+    blocks: Region
+
+
+def rows_by_blocks(statement: Statement) -> RowsByBlocks | None:
+    """What a loop over the columns of rows, or one instruction on rows of one repeat, does to them by a block
+    each; None of other statements."""
+    if isinstance(statement, For):
+        item = only(statement.body)
+        return _rows_by_blocks(item, statement) if isinstance(item, Binary) else None
+    if not isinstance(statement, Binary) or not statement.broadcast:
+        return None
+    whole = _is_number(statement.dst.cols, _LANES) and _is_number(statement.second.pitch, _BLOCK_LANES)
+    if not whole or not _same_region(statement.dst, statement.first):
+        return None
+    return RowsByBlocks(statement.op, 1, statement.dst, statement.second)
+
+
+def _rows_by_blocks(item: Binary, loop: For) -> RowsByBlocks | None:
     dst, second = item.dst, item.second
-    start, call, blocks = _by_repeats(dst, loop), _WITH_BLOCKS.get(item.op), _copies(second.offset, loop.var)
-    if call is None or start is None or blocks is None or not item.broadcast:
+    start, blocks = _by_repeats(dst, loop), _copies(second.offset, loop.var)
+    if start is None or blocks is None or not item.broadcast or not loop.begin.same(Const(0)):
         return None
     if not _same_region(dst, item.first) or not _is_number(second.pitch, _BLOCK_LANES):
         return None
     copies, offset = blocks
-    places = f"{names.local(dst.buffer, start)}, {names.local(second.buffer, offset)}"
-    return f"{call}<{copies}>({places}, {', '.join(map(names.expr, (dst.rows, loop.end, dst.pitch)))});"
+    rows = replace(dst, offset=start, cols=loop.end)
+    return RowsByBlocks(item.op, copies, rows, replace(second, offset=offset))
 
 
 def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:

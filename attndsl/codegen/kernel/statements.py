@@ -5,7 +5,7 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -38,6 +38,7 @@ from attndsl.codegen.kernel.kept_steps import (
     kept_struct,
     shared_earlier,
 )
+from attndsl.codegen.kernel.partial_merges import PartialMerge, with_partial_merges
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
@@ -67,6 +68,7 @@ from attndsl.tile.statements import (
     WaitCrossFlag,
     WaitEvent,
     only,
+    outer_stages,
 )
 
 _Held = tuple[tuple[Buffer, ...], ...]
@@ -112,15 +114,13 @@ class Writer:
         self._stages = self
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.fields} | {scalar.name for scalar in CORE_SCALARS}
-        bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
-        self._definitions = {name: place for place, name in enumerate(bound)}
+        self._definitions = _places(program.statements())
         self._read = {name for item in program.statements() for name in names_of(item)}
         self.functions: list[Function] = []
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
-        stages = (item for item in tree.walk() if isinstance(item, Stage))
-        lines = (*self._shared.declarations(stages), *self._lines(tree, ()))
+        lines = (*self._shared.declarations(outer_stages(tree)), *self._lines(tree, ()))
         return tuple(_INDENT + line if line else line for line in lines)
 
     def _lines(self, statement: Statement, held: _Held, scope: frozenset[str] | None = None) -> Iterator[str]:
@@ -131,6 +131,8 @@ class Writer:
             yield from self._instruction(statement)
         elif isinstance(statement, Stage):
             yield self._call(statement, held)
+        elif isinstance(statement, PartialMerge):
+            yield statement.text(self._spelling)
         elif isinstance(statement, Note):
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
@@ -167,7 +169,7 @@ class Writer:
         ``before``: scalars that the block has already.
         """
         writer, known = self, list(before)
-        body = list(with_joined_branches(sequence.body))
+        body = list(with_partial_merges(list(with_joined_branches(sequence.body))))
         if scope is not None:
             scope |= {name for item in body for name in defined(item)}
         shared = shared_earlier(body)
@@ -486,7 +488,10 @@ class Writer:
             )
             writer, written = (self._stages, stage) if first is None else (self._inner, first)
             writer = writer._spelled(writer._spelling.with_scalars(members))
-            lines = (*(_INDENT + line for line in outer), *writer._inside(written.body, ()))
+            # parts of the stage take what it defines in its own order, whatever other stages define
+            writer._definitions = {**self._definitions, **_places(written.walk(), len(self._definitions))}
+            declared = (*self._shared.declarations(outer_stages(written.body)), *outer)
+            lines = (*(_INDENT + line for line in declared), *writer._inside(written.body, ()))
             made = Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
             if known is None:
                 self.functions.append(made)
@@ -505,6 +510,12 @@ class Writer:
             return "", {}, tuple(scalars)
         members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
+
+
+def _places(statements: Iterable[Statement], first: int = 0) -> dict[str, int]:
+    """The scalars that statements define, numbered from ``first`` on in the order of their definitions."""
+    bound = dict.fromkeys(name for item in statements for name in binds(item))
+    return {name: place for place, name in enumerate(bound, first)}
 
 
 def _declared(let: Let) -> str:

@@ -380,6 +380,35 @@ protected:
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
     }
 
+    // Merges a partial of `count` rows into the rows, log-sum-exp: both sides are rescaled to the
+    // larger maximum of a row and added. Maxima and sums have a block of equal lanes a row, rows
+    // whole repeats of columns without a gap. The partial, `newMaxima` and `rescale` are scratch.
+    __aicore__ static inline void MergePartial(const AscendC::LocalTensor<float> &rows,
+        const AscendC::LocalTensor<float> &maxima, const AscendC::LocalTensor<float> &sums,
+        const AscendC::LocalTensor<float> &partRows, const AscendC::LocalTensor<float> &partMaxima,
+        const AscendC::LocalTensor<float> &partSums, const AscendC::LocalTensor<float> &newMaxima,
+        const AscendC::LocalTensor<float> &rescale, int64_t count, int64_t columns)
+    {
+        const int64_t lanes = count * kBlockLanes;
+        AscendC::Max(newMaxima, maxima, partMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Sub(rescale, maxima, newMaxima, lanes);
+        AscendC::Sub(partMaxima, partMaxima, newMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Exp(rescale, rescale, lanes);
+        AscendC::Exp(partMaxima, partMaxima, lanes);
+        CopyLanes(maxima, newMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Mul(sums, sums, rescale, lanes);
+        AscendC::Mul(partSums, partSums, partMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Add(sums, sums, partSums, lanes);
+        MulRows<1>(rows, rescale, count, columns, columns);
+        MulRows<1>(partRows, partMaxima, count, columns, columns);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Add(rows, rows, partRows, count * columns);
+    }
+
     // `value` in the lanes of `count` rows of one repeat from lane `first` on, which is below 64.
     __aicore__ static inline void FillLanes(const AscendC::LocalTensor<float> &rows, int64_t first,
         float value, int64_t count, int64_t pitch)
