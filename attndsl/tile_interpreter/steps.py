@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import TypeAlias
 
-from attndsl.base.errors import InternalError
+from attndsl.base.errors import InternalError, OutsideError
 from attndsl.base.facts import kept
 from attndsl.expr.compiled_evaluation import Function, evaluator, integers
 from attndsl.target import Core
@@ -150,10 +150,13 @@ def _instruction(item: Instruction) -> Step:
             limits.check(core.scalars, core.value)
         if ring is not None:
             core.note_ring(ring)
-        if core.check is None:
-            run(core)
-        else:
-            core.check.run(item, core)
+        try:
+            if core.check is None:
+                run(core)
+            else:
+                core.check.run(item, core)
+        except IndexError as error:
+            raise OutsideError(f"{item.where}: {error}") from error
 
     return step
 
