@@ -315,6 +315,53 @@ MASKS = (
         ),
     ),
     Mistake(
+        "mask of the last keys",
+        DENSE,
+        (
+            ("# more\n", 'tree = op.input("tree", "B S S", dtype="bool", indexed=True)\n'),
+            (
+                "b, n, i, j = ",
+                "b = attend.BATCH\nop.require(lengths[b] >= S, 'fit', over={b: B})\nb, n, i, j = ",
+            ),
+            ("s = s.where(j <= i)", "s = s.where((j < lengths[b] - S) | tree[b, i, j - (lengths[b] - S)])"),
+        ),
+        (
+            "mine.py:21: 'tree' is read at j - (lengths[b] - S) in its dimension 2, which begins "
+            "with S - lengths[b], and has the size S; what a condition hides is read, too: give the "
+            "keys from lengths[b] - S on a part of their own, attend.merge(...) of attention over "
+            "attend.window(source, 0, length=lengths[b] - S) and over attend.window(source, "
+            "lengths[b] - S, length=S), and read tree[b, i, j - (lengths[b] - S)] in the second one "
+            "alone"
+        ),
+    ),
+    Mistake(
+        "mask by row of a window",
+        DENSE,
+        (
+            ("# more\n", 'tree = op.input("tree", "B S S", dtype="bool", indexed=True)\n'),
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = (attend.window(attend.rows(x, length=lengths), lengths[b] - S, length=S) "
+                "for x in (key, value))",
+            ),
+            ("s = s.where(j <= i)", "s = s.where(tree[b, i, j])"),
+        ),
+        (
+            "mine.py:19: 'tree' is read at j in its dimension 2, which has the size S, and the keys "
+            "of this attend.window begin with lengths[b] - S: rows of a window keep their numbers; "
+            "write tree[b, i, j - (lengths[b] - S)]"
+        ),
+        instead=(
+            ("# more\n", 'tree = op.input("tree", "B S S", dtype="bool", indexed=True)\n'),
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = (attend.window(attend.rows(x, length=lengths), lengths[b] - S, length=S) "
+                "for x in (key, value))",
+            ),
+            ("s = s.where(j <= i)", "s = s.where(tree[b, i, j - (lengths[b] - S)])"),
+        ),
+    ),
+    Mistake(
         "neighbour of the key",
         DENSE,
         (

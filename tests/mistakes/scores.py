@@ -315,4 +315,33 @@ SCORES = (
             "'dropout'; operators are of inference: leave it out"
         ),
     ),
+    Mistake(
+        "bias by a clamped distance",
+        DENSE,
+        (
+            (
+                "# more\n",
+                '(M,) = op.dims("M")\nbias = op.input("bias", "N M", dtype="float32", indexed=True)\n',
+            ),
+            (
+                "s = s.where(j <= i)",
+                "from attndsl.spec import minimum\ns = s + bias.at(n, minimum(abs(i - j), M - 1))",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:21: scores and bias[n, min(max(i - j, 0 - (i - j)), M - "
+            "1)] has no lowering rule yet; let the last index be j, or j plus what is the same for "
+            "all keys, as in x.at(n, j - i + S - 1), or j % 64, and no other index have j; for what "
+            "depends on the distance of both in another way, as min(max(i - j, 0 - (i - j)), M - 1) "
+            "does, let the caller pass bias with an element for each of the 2 * S - 1 distances, and "
+            "write bias.at(n, j - i + S - 1); the reference backend computes it"
+        ),
+        instead=(
+            (
+                "# more\n",
+                '(M,) = op.dims("M")\nbias = op.input("bias", "N M", dtype="float32", indexed=True)\n',
+            ),
+            ("s = s.where(j <= i)", "s = s + bias.at(n, j - i + S - 1)"),
+        ),
+    ),
 )
