@@ -37,7 +37,7 @@ def add_heads(context: Context) -> list[Statement]:
         broadcast(context, b.row_blocks, inverses, state_row(context)),
         by_row(context, "Mul", b.score, b.row_blocks),
         *(_add_pairs(context, apart) for apart in levels(context)),
-        Let(symbol=_ADDED, value=rows_of_sums(context)),
+        Let(symbol=_ADDED, value=rows_of_sums(context), why="rows whose sum the first of them has by now"),
         For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(_add_row(context)), runs=True),
     ]
 
