@@ -1,4 +1,4 @@
-"""Arrays of an instruction are made once a place and a slot of its regions, and no others are taken for them."""
+"""Arrays of an instruction are made once a place and slot of its regions; no others are taken for them."""
 
 from __future__ import annotations
 
