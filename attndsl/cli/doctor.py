@@ -15,7 +15,7 @@ from attndsl.base.package_files import specs_dir, templates_dir
 from attndsl.emulator.errors import WrongCompiler
 from attndsl.emulator.toolchain import find_compiler
 
-PACKAGES = ("click", "jinja2", "ml-dtypes", "numpy", "platformdirs", "rich", "sympy")
+PACKAGES = ("click", "jinja2", "ml-dtypes", "networkx", "numpy", "platformdirs", "rich", "sympy")
 
 _KERNEL = """
 #include "kernel_operator.h"

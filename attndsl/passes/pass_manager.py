@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from itertools import permutations
+from typing import Any
 
 from attndsl.base.errors import InternalError
 from attndsl.passes.events.synchronize import synchronize
@@ -109,31 +109,28 @@ def ordered(passes: Collection[Pass]) -> tuple[Pass, ...]:
     Raises:
         InternalError: the properties allow no order.
     """
-    sorter = TopologicalSorter(earlier_passes(passes))
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        circle = " -> ".join(error.args[1][:-1])
-        raise InternalError(f"passes wait for each other: {circle}") from None
-    place = {each.name: number for number, each in enumerate(passes)}
+    import networkx as nx
+
+    graph, place = pass_graph(passes), {each.name: number for number, each in enumerate(passes)}
     by_name = {each.name: each for each in passes}
-    found, ready = list[Pass](), list[str]()
-    while sorter.is_active():
-        ready += sorter.get_ready()
-        ready.sort(key=place.__getitem__)
-        found.append(by_name[ready[0]])
-        sorter.done(ready.pop(0))
-    return tuple(found)
+    try:
+        return tuple(by_name[name] for name in nx.lexicographical_topological_sort(graph, key=place.get))
+    except nx.NetworkXUnfeasible:
+        circle = " -> ".join(first for first, _ in nx.find_cycle(graph))
+        raise InternalError(f"passes wait for each other: {circle}") from None
 
 
-def earlier_passes(passes: Collection[Pass]) -> dict[str, set[str]]:
-    """Which passes come before each: the one that establishes a property before those that require it, and
+def pass_graph(passes: Collection[Pass]) -> Any:
+    """Which pass comes before which: the one that establishes a property before those that require it, and
     these before the one that invalidates it."""
-    found: dict[str, set[str]] = {each.name: set() for each in passes}
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(each.name for each in passes)
     for first, second in permutations(passes, 2):
         if first.establishes & second.requires or first.requires & second.invalidates:
-            found[second.name].add(first.name)
-    return found
+            graph.add_edge(first.name, second.name)
+    return graph
 
 
 def run_passes(lowered: Program, passes: tuple[Pass, ...]) -> tuple[Program, Program]:

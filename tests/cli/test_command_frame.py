@@ -408,13 +408,13 @@ def test_compilers_and_temporary_folders_end_with_a_command(tmp_path, number, co
 @pytest.mark.parametrize(
     ("arguments", "not_imported"),
     [
-        (("--help",), {"numpy", "sympy", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
-        (("list",), {"sympy", "rich", "jinja2", "attndsl.codegen"}),
+        (("--help",), {"numpy", "sympy", "networkx", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
+        (("list",), {"sympy", "networkx", "rich", "jinja2", "attndsl.codegen"}),
         (
             ("show", "relay_attention", "--stage", "contract"),
-            {"sympy", "rich", "jinja2", "attndsl.campaign"},
+            {"sympy", "networkx", "rich", "jinja2", "attndsl.campaign"},
         ),
-        (("doctor",), {"sympy", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
+        (("doctor",), {"sympy", "networkx", "rich", "jinja2", "attndsl.spec", "attndsl.verify"}),
     ],
 )
 def test_a_command_imports_what_it_uses(arguments, not_imported) -> None:

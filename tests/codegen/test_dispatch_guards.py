@@ -18,7 +18,7 @@ from attndsl.codegen.host.problem_members import (
 )
 from attndsl.codegen.host.problem_words import problem_words
 from attndsl.codegen.kernel_set.asked_sizes import HeadSizes
-from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, _sharing_symbols, guards_of
+from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards_of
 from attndsl.codegen.kernel_set.kernel_request import (
     KernelRequest,
     specialization_of_choice,
@@ -149,13 +149,3 @@ def test_guards_are_told_apart_by_their_conditions():
 )
 def test_guards_are_operands_of_a_conjunction(guard, shown):
     assert guard.shown({}) == shown
-
-
-def test_decisions_are_grouped_by_the_symbols_they_share() -> None:
-    """Also over others, in the order of the first of each group."""
-    a, b, c, d = (Symbol(name) > 0 for name in "abcd")
-    both = (Symbol("a") > Symbol("c"), True)
-    settled = [(a, True), (b, True), (c, False), (d, True), both]
-    grouped = [[settled.index(each) for each in group] for group in _sharing_symbols(settled)]
-    assert grouped == [[0, 2, 4], [1], [3]]
-    assert len(_sharing_symbols(settled[:4])) == 4  # nothing joins a and c

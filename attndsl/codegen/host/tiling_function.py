@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from graphlib import CycleError, TopologicalSorter
 from itertools import groupby
+
+import networkx as nx
 
 from attndsl.codegen.host.field_values import all_alike, by_layout, is_safe, schedule_of
 from attndsl.codegen.host.kernel_conditions import Form, fixed_form, form_of, of_schedule, separating
@@ -24,8 +25,6 @@ from attndsl.tile.program import tiling_field_ref
 
 _TOPICS = ("work", "strides", "", "workspace", LAUNCH)
 """What fields are about, each the topic of a function, in the order of the functions."""
-_Uses = dict[str, set[str]]
-"""The fields that each field uses, by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,19 +76,18 @@ class _Decision:
 
 def can_merge(tilings: Sequence[Tiling]) -> bool:
     """Whether an order of fields suits all kernels: then it suits each part of them, too."""
-    return _in_order(_uses(variants_of(tilings))) is not None
+    return bool(nx.is_directed_acyclic_graph(_uses(variants_of(tilings))))
 
 
 def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
     """The function for kernels with these fields; None where no order of fields suits them all."""
     variants = variants_of(tilings)
     uses = _uses(variants)
-    order = _in_order(uses)
-    if order is None:
+    if not nx.is_directed_acyclic_graph(uses):
         return None
     forms: list[Form] = []
     decisions = {name: _decided(name, groups, tilings, variants, forms) for name, groups in variants.items()}
-    _with_their_users(uses, order, decisions)
+    _with_their_users(uses, decisions)
     _with_known_values(uses, decisions)
     parts = tuple(_parts(variants, uses, decisions))
     cases = [case for part in parts for step in part.steps for case in step.cases]
@@ -151,16 +149,16 @@ def _conditional(tests: Sequence[Expr | None], items: tuple[Assigned, ...]) -> _
     return _Decision(key, tuple((test, ()) for test in tests), items)
 
 
-def _with_their_users(uses: _Uses, order: Sequence[str], decisions: dict[str, _Decision]) -> None:
+def _with_their_users(uses: nx.DiGraph[str], decisions: dict[str, _Decision]) -> None:
     """Numbers of the host alone that nothing but the first case of one condition needs are computed there."""
-    for name in reversed(order):
+    for name in reversed(list(nx.topological_sort(uses))):
         decision = decisions[name]
         if decision.key or decision.items[0] is None or not decision.items[0].host_only:
             continue
         symbol = tiling_field_ref(name).name
         users = [
             (each, i)
-            for each in (decisions[user] for user in decisions if name in uses[user])
+            for each in (decisions[user] for user in decisions if uses.has_edge(name, user))
             for i, item in enumerate(each.items)
             if item is not None and symbol in item.value.symbols()
         ]
@@ -169,7 +167,7 @@ def _with_their_users(uses: _Uses, order: Sequence[str], decisions: dict[str, _D
             decisions[name] = _conditional([users[0][0].tests[0][0]], (decision.items[0],))
 
 
-def _with_known_values(uses: _Uses, decisions: dict[str, _Decision]) -> None:
+def _with_known_values(uses: nx.DiGraph[str], decisions: dict[str, _Decision]) -> None:
     """Where a value contains that of a field which every launch has, it names the field.
 
     Smaller values first, so that larger ones name them, too.
@@ -179,12 +177,12 @@ def _with_known_values(uses: _Uses, decisions: dict[str, _Decision]) -> None:
     for name, item in sorted(worthy, key=lambda each: len(each[1].value.nodes())):
         known = decisions[name].items[0] or item
         for user, other in decisions.items():
-            if user == name or not _belongs(known, other) or _rests_on(name, user, uses):
+            if user == name or not _belongs(known, other) or nx.has_path(uses, user, name):
                 continue
             items = tuple(_naming(item, known) for item in other.items)
             if any(mine is not its for mine, its in zip(items, other.items, strict=True)):
                 decisions[user] = replace(other, items=items)
-                uses[user].add(name)
+                uses.add_edge(name, user)
 
 
 def _belongs(known: Assigned, other: _Decision) -> bool:
@@ -234,7 +232,7 @@ def _of_layouts(layout: Symbol, values: Mapping[int, Assigned]) -> _Decision:
 
 
 def _parts(
-    variants: Mapping[str, Sequence[Group]], uses: _Uses, decisions: Mapping[str, _Decision]
+    variants: Mapping[str, Sequence[Group]], uses: nx.DiGraph[str], decisions: Mapping[str, _Decision]
 ) -> Iterator[Part]:
     """The functions, each with its fields in order."""
     topics = _topics(variants, uses)
@@ -244,7 +242,7 @@ def _parts(
             yield Part(topic, tuple(_steps(list(_order(uses, fields, decisions)), decisions)))
 
 
-def _topics(variants: Mapping[str, Sequence[Group]], uses: _Uses) -> dict[str, set[str]]:
+def _topics(variants: Mapping[str, Sequence[Group]], uses: nx.DiGraph[str]) -> dict[str, set[str]]:
     """The functions in which each field is computed: the one of its topic, or an earlier one that needs it.
     Numbers of the host alone are computed in each that needs them."""
     found: dict[str, set[str]] = {name: set() for name in variants}
@@ -254,7 +252,7 @@ def _topics(variants: Mapping[str, Sequence[Group]], uses: _Uses) -> dict[str, s
         if topic in found[name] or (found[name] and not item.host_only):
             return  # it is there
         found[name].add(topic)
-        for used in uses[name]:
+        for used in uses.predecessors(name):
             enter(used, topic)
 
     for topic in _TOPICS:
@@ -265,48 +263,29 @@ def _topics(variants: Mapping[str, Sequence[Group]], uses: _Uses) -> dict[str, s
     return found
 
 
-def _uses(variants: Mapping[str, Sequence[Group]]) -> _Uses:
-    """The fields that any expression of each field uses."""
+def _uses(variants: Mapping[str, Sequence[Group]]) -> nx.DiGraph[str]:
+    """The fields, each after those that any of its expressions uses."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(variants)
     names = {tiling_field_ref(each).name: each for each in variants}
-    symbols = {
-        name: frozenset[str]().union(*(group.item.value.symbols() for group in groups))
-        for name, groups in variants.items()
-    }
-    return {name: {names[each] for each in used & names.keys()} for name, used in symbols.items()}
+    for name, groups in variants.items():
+        symbols = frozenset[str]().union(*(group.item.value.symbols() for group in groups))
+        graph.add_edges_from((used, name) for symbol, used in names.items() if symbol in symbols)
+    return graph
 
 
-def _in_order(uses: _Uses) -> tuple[str, ...] | None:
-    """The fields, each after those that it uses; None where some use each other."""
-    try:
-        return tuple(TopologicalSorter(uses).static_order())
-    except CycleError:
-        return None
-
-
-def _rests_on(name: str, other: str, uses: _Uses) -> bool:
-    """Whether a field uses another one, or is it, or uses one that does."""
-    found = {name}
-    open_ = [name]
-    while open_ and other not in found:
-        new = uses[open_.pop()] - found
-        found |= new
-        open_ += new
-    return other in found
-
-
-def _order(uses: _Uses, fields: Sequence[str], decisions: Mapping[str, _Decision]) -> Iterator[str]:
+def _order(uses: nx.DiGraph[str], fields: Sequence[str], decisions: Mapping[str, _Decision]) -> Iterator[str]:
     """The fields, each after those that it uses, else as they come first; those that are decided alike
     together, after what is not decided at all."""
-    place = {name: i for i, name in enumerate(uses)}
-    left = set(fields)
+    graph, place = nx.DiGraph(uses.subgraph(fields)), {name: i for i, name in enumerate(uses)}
     last: object = ""
-    while left:
-        ready = [name for name in left if uses[name].isdisjoint(left)]
+    while graph:
+        ready = sorted((name for name, used in graph.in_degree() if not used), key=place.__getitem__)
         chosen = min(
             ready, key=lambda name: (decisions[name].key != last, bool(decisions[name].key), place[name])
         )
         last = decisions[chosen].key
-        left.remove(chosen)
+        graph.remove_node(chosen)
         yield chosen
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from itertools import chain, product
+from itertools import product
 from math import prod
 from operator import or_
 from typing import Any
@@ -288,18 +288,14 @@ def _all_hold(group: Sequence[Decision], values: Mapping[str, Any]) -> bool:
 
 def _sharing_symbols(settled: Sequence[Decision]) -> list[list[Decision]]:
     """The decisions in groups that have no symbol in common."""
-    groups: list[tuple[frozenset[str], list[int]]] = []
+    import networkx as nx  # here: those who only show a kernel need no graphs
+
+    graph = nx.Graph()
     for number, (condition, _) in enumerate(settled):
-        names, numbers = condition.symbols(), [number]
-        sharing = [each for each in groups if each[0] & names]
-        if not sharing:
-            groups.append((names, numbers))
-            continue
-        place = groups.index(sharing[0])  # groups come in the order of their first
-        groups = [each for each in groups if each not in sharing]
-        names = names.union(*(each for each, _ in sharing))
-        groups.insert(place, (names, sorted(chain(numbers, *(each for _, each in sharing)))))
-    return [[settled[number] for number in numbers] for _, numbers in groups]
+        graph.add_node(number)
+        graph.add_edges_from((number, name) for name in condition.symbols())
+    parts = ([node for node in part if isinstance(node, int)] for part in nx.connected_components(graph))
+    return [[settled[number] for number in sorted(part)] for part in parts]
 
 
 def _one_of(operator: Contract, name: str, values: Sequence[Any], full: Sequence[Any]) -> DispatchGuard:

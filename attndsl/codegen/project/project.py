@@ -160,6 +160,8 @@ def plan_together(
     def made(pair: _Pair) -> tuple[bytes | None, ...]:
         return tuple(_parts(requests[pair.request].operator, each, pair.asked) for each in pair.specials)
 
+    import networkx  # noqa: F401 - here, once: forked workers have it then
+
     last = -1
     for pair, parts in fork_map_while_made(made, pairs()):
         if pair.request != last:

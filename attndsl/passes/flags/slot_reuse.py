@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from typing import Any
 
 from attndsl.target import Core
 from attndsl.tile.pipeline_skew import tiles
@@ -18,8 +17,6 @@ SOUND, STUCK = -1, -2
 
 # One execution of a stage: which stage, which run of the loop, which tile of that run.
 _Execution = tuple[int, int, int]
-# What comes before each execution, and whether it sets a flag that the execution waits for.
-_Before = Mapping[_Execution, Mapping[_Execution, bool]]
 
 
 @lru_cache(maxsize=256)
@@ -93,6 +90,8 @@ def defect_of_runs(
 
     ``absent``: tiles in which no stage has work. ``waits``, ``slots``: as of :func:`first_defect_of_steps`.
     """
+    import networkx as nx  # whoever reads a stored program does not wait for it
+
     orders = {
         core: [each for each in _executions(cores, lags, core, runs) if each[2] not in absent]
         for core in Core
@@ -100,13 +99,13 @@ def defect_of_runs(
     flags = _flags(orders, rings, waits)
     if flags is None:
         return STUCK
-    before = _before_each(orders, flags)
+    graph = _execution_graph(orders, flags)
     try:
-        begun = list(TopologicalSorter(before).static_order())
-    except CycleError:  # each waits for the next
+        begun = list(nx.topological_sort(graph))
+    except nx.NetworkXUnfeasible:  # a circle: each waits for the next
         return STUCK
     place = {execution: number for order in orders.values() for number, execution in enumerate(order)}
-    finished = _finished(before, begun, place)
+    finished = _finished(graph, begun, place)
     holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
     for execution in begun:
         stage, run, tile = execution
@@ -140,29 +139,27 @@ def _flags(
     return found
 
 
-def _before_each(
+def _execution_graph(
     orders: Mapping[Core, list[_Execution]], flags: list[tuple[_Execution, _Execution]]
-) -> _Before:
-    """A core's executions one after the other, and who sets a flag before who waits for it."""
-    found: dict[_Execution, dict[_Execution, bool]] = {}
+) -> Any:
+    """What comes before what: a core's executions one after the other, and who sets a flag before who waits
+    for it (``flag``)."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
     for order in orders.values():
-        found |= {execution: {} for execution in order}
-        for first, second in pairwise(order):
-            found[second][first] = False
-    for first, second in flags:
-        found[second][first] = True
-    return found
+        nx.add_path(graph, order, flag=False)
+    graph.add_edges_from(flags, flag=True)
+    return graph
 
 
-def _finished(
-    before: _Before, begun: list[_Execution], place: Mapping[_Execution, int]
-) -> dict[_Execution, int]:
+def _finished(graph: Any, begun: list[_Execution], place: Mapping[_Execution, int]) -> dict[_Execution, int]:
     """How many executions of the other core are known to be over when each one begins."""
     found: dict[_Execution, int] = {}
     for execution in begun:
         known = 0
-        for earlier, flag in before[execution].items():
-            known = max(known, place[earlier] + 1 if flag else found[earlier])
+        for before, edge in graph.pred[execution].items():
+            known = max(known, place[before] + 1 if edge["flag"] else found[before])
         found[execution] = known
     return found
 
