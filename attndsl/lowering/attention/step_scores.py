@@ -77,12 +77,9 @@ def _applied(context: Context, modifiers: Modifiers) -> list[Statement]:
     found: list[Statement] = []
     finish: list[Statement] = []
     for each in modifiers.each:
-        found += [
-            *seen_lanes(context, finish),
-            Note(text=each.title),
-            *seen_lanes(context, each.apply(context)),
-        ]
-        finish = each.finish(context)
+        title, applied = Note(text=each.title), seen_lanes(context, each.apply(context))
+        found += [*finish, *([title, *applied] if applied else [])]
+        finish = [*([] if applied else [title]), *seen_lanes(context, each.finish(context))]
     return [*found, seq(*finish)]
 
 
