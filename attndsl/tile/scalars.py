@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load, Scope, Symbol
@@ -121,6 +121,17 @@ def loads(expr: Expr) -> Iterator[Load]:
 def loads_of(statement: Statement) -> tuple[Load, ...]:
     """The reads of tensors and scalar arrays that the statement itself makes."""
     return tuple(node for expr in expressions(statement) for node in loads(expr))
+
+
+def still_known(known: Iterable[Let], after: Statement) -> list[Let]:
+    """The definitions whose expressions still have the value that they had before ``after``: a
+    :class:`Collect` fills an array and counts anew, from a :class:`PickTensor` on other elements are read."""
+    if not isinstance(after, Collect | PickTensor):
+        return list(known)
+    names = set(defined(after))
+    return [
+        let for let in known if names.isdisjoint(let.value.symbols()) and next(loads(let.value), None) is None
+    ]
 
 
 @kept

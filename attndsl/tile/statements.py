@@ -232,7 +232,8 @@ class Handed(Alloc):
 class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 
-    The code generator finds the scalars that the function is called with.
+    A stage may hold parts of itself that are stages, functions that it calls; what other stages wait for is
+    the whole. The code generator finds the scalars that the function is called with.
 
     ``doc``: one sentence for the reader of the generated file. ``after_all_cores``: a barrier of all cores of
     its kind comes before it. ``attention_name``: what ``name`` ends with after ``For``, if there
@@ -388,6 +389,15 @@ def only(body: Statement | None) -> Statement | None:
     if isinstance(body, Seq):
         return only(body.body[0]) if len(body.body) == 1 else None
     return body
+
+
+def outer_stages(tree: Statement) -> Iterator[Stage]:
+    """The stages of a tree that stand in no other stage, in program order."""
+    if isinstance(tree, Stage):
+        yield tree
+        return
+    for child in tree.children():
+        yield from outer_stages(child)
 
 
 def as_stage(statement: Statement) -> Stage:

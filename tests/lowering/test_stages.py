@@ -361,14 +361,18 @@ def test_partials_are_merged_under_their_common_maximum() -> None:
     found = lines(merge_partials((context(attention()),)))
     assert found[0] == "if splits > 1:" and "for part in 0..splits:" in found
     part = found[found.index("for part in 0..splits:") :]
+    newest, maxima, sums, scale, part_maxima, part_sums = (
+        f"{name}[stepRows * blockLanes]"
+        for name in ("newMaxBlocks", "mergedMax", "mergedSum", "mergedRescale", "partMax", "partSum")
+    )
     steps = [
-        "V     newMaxBlocks[statisticLanes] = Max(mergedMax[statisticLanes], partMax[statisticLanes])",
-        "V     mergedRescale[statisticLanes] = Exp(mergedRescale[statisticLanes])",
-        "V     partMax[statisticLanes] = Exp(partMax[statisticLanes])",
-        "V     mergedSum[statisticLanes] = Mul(mergedSum[statisticLanes], mergedRescale[statisticLanes])",
-        "V     partSum[statisticLanes] = Mul(partSum[statisticLanes], partMax[statisticLanes])",
-        "V     mergedSum[statisticLanes] = Add(mergedSum[statisticLanes], partSum[statisticLanes])",
-        "V     mergedSum[statisticLanes] = Maxs(mergedSum[statisticLanes], smallest)",
+        f"V     {newest} = Max({maxima}, {part_maxima})",
+        f"V     {scale} = Exp({scale})",
+        f"V     {part_maxima} = Exp({part_maxima})",
+        f"V     {sums} = Mul({sums}, {scale})",
+        f"V     {part_sums} = Mul({part_sums}, {part_maxima})",
+        f"V     {sums} = Add({sums}, {part_sums})",
+        f"V     {sums} = Maxs({sums}, smallest)",
     ]
     order = [part.index(step) for step in steps]
     assert order == sorted(order)

@@ -92,7 +92,7 @@ def _add_rows(context: Context) -> list[Statement]:
         return seq(For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(one), disjoint=disjoint, runs=True))
 
     return [
-        Let(symbol=_ADDED, value=rows_of_sums(context)),
+        Let(symbol=_ADDED, value=rows_of_sums(context), why="rows whose sum the first of them has by now"),
         If(
             condition=(HEADS == _ADDED) & (HEADS != 1),
             then=over_rows(finish, sums.buffer),
