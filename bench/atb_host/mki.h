@@ -51,13 +51,13 @@ class Any {
   explicit Any(const T& held) : held_(held) {}
   const std::type_info& Type() const { return held_.type(); }
   template <class T>
-  T as() const { return std::any_cast<T>(held_); }
+  const T& as() const { return std::any_cast<const T&>(held_); }
 
  private:
   std::any held_;
 };
 template <class T>
-T AnyCast(const Any& any) { return any.as<T>(); }
+const T& AnyCast(const Any& any) { return any.as<T>(); }
 
 class LaunchParam {
  public:
