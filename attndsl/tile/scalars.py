@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load, Scope, Symbol
@@ -39,6 +39,8 @@ _FOLD_SCALARS = {"extent", "found", "value"}
 
 def defined(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines for what follows it in its body."""
+    if type(statement) not in _DEFINING:  # nearly all; asked very often
+        return ()
     if isinstance(statement, Let):
         return (statement.symbol.name,)
     if isinstance(statement, KeepScalars):
@@ -48,7 +50,7 @@ def defined(statement: Statement) -> tuple[str, ...]:
 
 def binds(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines, for what follows it or for what is inside."""
-    if type(statement) not in _DEFINING:  # nearly all; asked very often
+    if type(statement) not in _DEFINING:
         return ()
     if isinstance(statement, KeepScalars):
         return _counted(statement.steps)
@@ -121,6 +123,17 @@ def loads(expr: Expr) -> Iterator[Load]:
 def loads_of(statement: Statement) -> tuple[Load, ...]:
     """The reads of tensors and scalar arrays that the statement itself makes."""
     return tuple(node for expr in expressions(statement) for node in loads(expr))
+
+
+def still_known(known: Iterable[Let], after: Statement) -> list[Let]:
+    """The definitions whose expressions still have the value that they had before ``after``: a
+    :class:`Collect` fills an array and counts anew, from a :class:`PickTensor` on other elements are read."""
+    if not isinstance(after, Collect | PickTensor):
+        return list(known)
+    names = set(defined(after))
+    return [
+        let for let in known if names.isdisjoint(let.value.symbols()) and next(loads(let.value), None) is None
+    ]
 
 
 @kept

@@ -41,13 +41,11 @@ class Statement:
     def inside(self) -> tuple[Statement, ...]:
         """This statement and all inside it, in program order."""
         found: list[Statement] = []
-        self._add_inside(found)
+        open_: list[Statement] = [self]
+        while open_:
+            found.append(open_.pop())
+            open_ += reversed(found[-1].children())
         return tuple(found)
-
-    def _add_inside(self, found: list[Statement]) -> None:
-        found.append(self)
-        for child in self.children():
-            child._add_inside(found)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -232,7 +230,8 @@ class Handed(Alloc):
 class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 
-    The code generator finds the scalars that the function is called with.
+    A stage may hold parts of itself that are stages, functions that it calls; what other stages wait for is
+    the whole. The code generator finds the scalars that the function is called with.
 
     ``doc``: one sentence for the reader of the generated file. ``after_all_cores``: a barrier of all cores of
     its kind comes before it. ``attention_name``: what ``name`` ends with after ``For``, if there
@@ -390,6 +389,15 @@ def only(body: Statement | None) -> Statement | None:
     return body
 
 
+def outer_stages(tree: Statement) -> Iterator[Stage]:
+    """The stages of a tree that stand in no other stage, in program order."""
+    if isinstance(tree, Stage):
+        yield tree
+        return
+    for child in tree.children():
+        yield from outer_stages(child)
+
+
 def as_stage(statement: Statement) -> Stage:
     """The statement, which has to be a stage."""
     assert isinstance(statement, Stage)
@@ -399,8 +407,8 @@ def as_stage(statement: Statement) -> Stage:
 def rewrite(statement: Statement, change: Callable[[Statement], Statement | None]) -> Statement | None:
     """Rebuild bottom-up; ``change`` maps each rebuilt statement to its replacement, None drops it."""
     old = statement.children()
-    new = [rewrite(child, change) for child in old]
-    if any(map(is_not, new, old)):
+    new = [rewrite(child, change) for child in old] if old else []
+    if new and any(map(is_not, new, old)):
         if isinstance(statement, Seq):
             statement = seq(*new)
         else:

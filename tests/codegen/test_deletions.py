@@ -14,6 +14,8 @@ from functools import lru_cache
 
 import pytest
 
+from attndsl.codegen.text.render import runtime
+
 from .launches import Case, launch_of
 from .mutants import Switched, Sync, event_groups, is_reported_as_text, place, sync_statements, without
 
@@ -125,6 +127,20 @@ def test_deleting_the_text_does_what_the_switch_does():
     sample = _last_of_each_kind(switched(BOTH).statements)
     assert len(sample) == 6
     assert all(in_pairs(lambda statement: _text_is_reported(BOTH, statement), sample))
+
+
+def test_each_barrier_of_the_runtime_header_is_missed():
+    """Those between the steps of a merge. The header, without one, stands in front of the kernel."""
+    header = runtime("op_kernel/attndsl_kernel.h")
+    barriers = [match.span() for match in re.finditer(r"AscendC::PipeBarrier<PIPE_V>\(\);", header)]
+    launches = [launch_of(CASES[0], FEATURES["plain"])]
+
+    def reported(span: tuple[int, int]) -> bool:
+        without_it = header[: span[0]] + header[span[1] :]
+        return is_reported_as_text(without_it + switched(FEATURES["plain"]).source, launches)
+
+    assert not reported((0, 0))
+    assert len(barriers) == 5 and in_pairs(reported, barriers) == [True] * 5
 
 
 @pytest.mark.long

@@ -13,11 +13,19 @@ from attndsl.codegen.kernel.device_header import DEVICE_HEADER
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.codegen.samples.device_files import runtime_files
-from attndsl.expr import Const, Expr, Symbol, as_expr, compare, minimum
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, compare, maximum, minimum, select
 from attndsl.lowering.emit.loop_scalars import REPEAT_LANES
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz, WithScalar
+from attndsl.tile.instructions import (
+    Binary,
+    BlockReduce,
+    BroadcastRows,
+    LoadFractals,
+    LoadNz,
+    StoreRows,
+    WithScalar,
+)
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.instructions.units import VECTOR_CORES, block_elements, repeat_elements
 from attndsl.tile.program import Program
@@ -222,6 +230,63 @@ def test_the_heads_of_some_positions_are_one_call() -> None:
 )
 def test_positions_that_are_loaded_otherwise_are_written_out(changed: dict[str, Any]) -> None:
     assert call_of_branch(positions(**changed), NAMES, DEVICE.architecture) is None
+
+
+FIRST, LENGTH, ROW, COUNT, HEAD, POSITION = (
+    Symbol(name) for name in ("first", "length", "row", "count", "head", "position")
+)
+
+
+def stored_runs(**changed: Any) -> For:
+    """Rows of a task, stored by its heads and positions."""
+
+    def given(name: str, usual: Expr | int) -> Expr:
+        return as_expr(changed.get(name, usual))
+
+    step, head_pitch = given("step", STEP_ROWS), given("head_pitch", HEAD_PITCH)
+    pitch = given("pitch", select(compare("==", HEADS, changed.get("single", 1)), PITCH, HEAD_PITCH))
+    offset = given("offset", (KEYS + POSITION) * PITCH + HEAD * head_pitch)
+    store = StoreRows(
+        dst=KEY.region(offset, COUNT, COLUMNS, pitch),
+        src=ROWS_OF.region(7 + ROW * given("apart", 128), given("rows", COUNT), COLUMNS, 128),
+    )
+    body = seq(
+        Let(symbol=ROW, value=given("row", maximum(0, R8 * LENGTH - FIRST))),
+        Let(symbol=COUNT, value=given("count", minimum(STEP_ROWS, (R8 + 1) * LENGTH - FIRST) - ROW)),
+        Let(symbol=HEAD, value=3 + (FIRST + ROW) % given("heads", HEADS)),
+        Let(symbol=POSITION, value=5 + given("of_position", FIRST + ROW) // HEADS),
+        store,
+        *changed.get("more", ()),
+    )
+    return For(var=R8, begin=FIRST // LENGTH, end=ceil_div(FIRST + step, LENGTH), body=body)
+
+
+def test_rows_that_are_stored_by_runs_are_one_call() -> None:
+    place = "keyGm_[(keys + 5) * pitch + 3 * headPitch], x_[7]"
+    sizes = "first, stepRows, length, heads, columns, headPitch, pitch, 128"
+    assert call_of_loop(stored_runs(), NAMES) == f"StoreRuns({place}, {sizes});"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"single": 2},
+        {"step": KEYS},
+        {"head_pitch": PITCH},
+        {"pitch": HEAD_PITCH},
+        {"offset": POSITION * PITCH * HEAD},
+        {"offset": POSITION * PITCH + HEAD * HEAD_PITCH + ROW},
+        {"apart": 64},
+        {"rows": STEP_ROWS},
+        {"row": maximum(0, R8 * LENGTH)},
+        {"count": minimum(STEP_ROWS, R8 * LENGTH - FIRST) - ROW},
+        {"heads": COLUMNS},
+        {"of_position": ROW},
+        {"more": [Let(symbol=KEYS, value=ROW)]},
+    ],
+)
+def test_rows_that_are_stored_otherwise_are_written_out(changed: dict[str, Any]) -> None:
+    assert call_of_loop(stored_runs(**changed), NAMES) is None
 
 
 def test_numbers_of_the_header_are_those_that_calls_are_chosen_by() -> None:

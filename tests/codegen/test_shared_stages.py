@@ -24,7 +24,7 @@ from attndsl.tile.instructions import Fill, LoadRows
 from attndsl.tile.naming import stage_name
 from attndsl.tile.program import Program, TilingField, tiling_scalar
 from attndsl.tile.scalars import tensors_used
-from attndsl.tile.statements import Barrier, PickTensor, SetCrossFlag, Stage, Statement, seq
+from attndsl.tile.statements import Barrier, Let, PickTensor, SetCrossFlag, Stage, Statement, seq
 from tests.support.devices import DEVICE
 
 TILE = Symbol("tile")
@@ -122,6 +122,34 @@ def test_the_function_has_the_first_attentions_body_whoever_is_called_first() ->
     assert [each.lines for each in writer.functions] == [
         each.lines for each in written(OWN, SHARED)[1].functions
     ]
+
+
+def test_a_stage_that_calls_shared_ones_has_their_operands() -> None:
+    """They are locals of the function that calls them, and of no other."""
+    whole = Stage(name="Both", core=Core.AIV, doc="Both tiles.", body=seq(OWN, SHARED))
+    _, writer, lines = written(whole)
+    assert [each.name for each in writer.functions] == ["LoadTile", "Both"]
+    assert writer.functions[-1].lines == (
+        "    const StageOperands keyOperands = KeyOperands();",
+        "    const StageOperands keyShareOperands = KeyShareOperands();",
+        "    LoadTile(keyOperands, tile);",
+        "    LoadTile(keyShareOperands, tile);",
+    )
+    assert lines == ("    Both(tile);",)
+
+
+def test_parameters_of_a_part_stand_in_the_order_in_which_its_whole_defines_them() -> None:
+    """Whatever stages before define under the same names."""
+    row, place = Symbol("row"), Symbol("place")
+    part = Stage(name="Part", core=Core.AIV, doc="A part.", body=seq(load(KEY, row + place)))
+    lets = [Let(symbol=each, value=TILE) for each in (row, place)]
+    whole = Stage(
+        name="Whole", core=Core.AIV, doc="All.", body=seq(lets[0], Let(symbol=place, value=row * 2), part)
+    )
+    before = Stage(name="Before", core=Core.AIV, doc="Other.", body=seq(*reversed(lets), load(KEY, place)))
+    _, writer, _ = written(before, whole)
+    (function,) = (each for each in writer.functions if each.name == "Part")
+    assert function.parameters == ("int64_t row", "int64_t place")
 
 
 def test_lists_that_stages_pick_from_become_members() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from attndsl.codegen.kernel.statements import Writer
 from attndsl.codegen.names.spelling import Spelling
-from attndsl.expr import Const, Expr, Load, Named, Symbol
+from attndsl.expr import Const, Expr, Load, Named, Symbol, select
 from attndsl.passes.events.event_pairs import wait_for
 from attndsl.target import Core, Pipe
 from attndsl.tile.program import Program
@@ -108,6 +108,26 @@ def test_another_name_of_what_is_no_scalar_of_the_block_stays() -> None:
     """It says what a loop's variable is."""
     head = Symbol("head")
     assert lines(Let(symbol=head, value=TILE), when(head > 0, "a"))[0] == "const int64_t head = tile;"
+
+
+def test_a_choice_by_many_conditions_is_written_in_branches() -> None:
+    chosen, count = Symbol("chosen"), Symbol("count")
+
+    def choice(rest: Expr, *sizes: int) -> list[str]:
+        value = rest
+        for size in reversed(sizes):
+            value = select(count % size == 0, size, value)
+        return lines(Let(symbol=chosen, value=value), when(chosen > 3, "a"))[:-3]
+
+    assert choice(Const(1), 8, 4, 2) == [
+        "int64_t chosen = 1;",
+        "if (count % 8 == 0) {", "chosen = 8;",
+        "} else if (count % 4 == 0) {", "chosen = 4;",
+        "} else if (count % 2 == 0) {", "chosen = 2;",
+        "}",
+    ]  # fmt: skip
+    assert len(choice(Const(1), 4, 2)) == 1, "two conditions are read at a glance"
+    assert len(choice(Load("sizes", TILE), 8, 4, 2)) == 1, "its index may not hold where it is not chosen"
 
 
 def _handshake(name: str) -> list[str]:

@@ -24,7 +24,7 @@ from attndsl.codegen.kernel.device_header import DEVICE_HEADER
 from attndsl.codegen.kernel.kernel import kernel_text
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
 from attndsl.codegen.samples.device_files import device_files, kernel_path, schedule_path
-from attndsl.codegen.text.line_breaks import WIDTH, wrap, wrap_lines
+from attndsl.codegen.text.line_breaks import WIDTH, in_columns, wrap, wrap_lines
 from attndsl.codegen.text.render import render
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
@@ -196,8 +196,11 @@ def test_the_header_says_what_is_asked_of_a_number(value, line):
 
 @pytest.mark.parametrize("special", SPECIALS, ids=str)
 def test_every_synchronization_of_the_program_is_in_the_text(special):
-    """As many statements as the trees have; none is lost or repeated by the printing."""
-    program, source = made(*special)[0].program, kernel_of(special)
+    """As many statements as the trees have; none is lost or repeated by the printing. A merge is a call that
+    has those of the runtime header."""
+    (compiled, files), source = made(*special), kernel_of(special)
+    program, header = compiled.program, files["op_kernel/attndsl_kernel.h"]
+    (merge,) = re.findall(r"void MergePartial\(.*?\n    \}", header, re.S)
     kinds = [type(item).__name__ for item in program.statements()]
     spellings = {
         "SetEvent": r"\bSetFlag<HardEvent",
@@ -210,6 +213,9 @@ def test_every_synchronization_of_the_program_is_in_the_text(special):
     assert count == 1  # the one that no tree has
     both = r"SetFlag<HardEvent::\1>(\2); WaitFlag<HardEvent::\1>(\2);"
     body = re.sub(r"SetAndWaitFlag<HardEvent::(\w+)>\((.*)\);", both, body)
+    barriers = " ".join(re.findall(r"\bPipeBarrier<", merge))
+    body, count = re.subn(r"\bMergePartial\(", barriers, body)
+    assert barriers and count == (special[0] % 64 == 0)  # rows of whole repeats
     loops = r"( *)for \(int32_t slot = 0; slot < (\d); \+\+slot\) \{\n((?:.*\n)*?)\1\}"
     body = re.sub(loops, lambda loop: loop[3] * int(loop[2]), body)
     for kind, spelling in spellings.items():
@@ -396,3 +402,17 @@ def test_no_branch_is_left_that_constants_decide():
     constant = re.compile(r"(?:k[A-Z]\w*|\d+)\b")
     decided = [each for each in conditions if all(map(constant.fullmatch, re.findall(r"[\w.]+", each[1])))]
     assert not decided
+
+
+@pytest.mark.parametrize(
+    ("notes", "found"),
+    [
+        ([], ["AIV  Tile"]),
+        (["sets a"], ["AIV  Tile  sets a"]),
+        (["waits b", "sets a"], ["AIV  Tile  waits b,", "           sets a"]),
+        (["w b", "s a"], ["AIV  Tile  w b, s a"]),
+        (["longer than the line"], ["AIV  Tile  longer than the line"]),
+    ],
+)
+def test_notes_of_a_table_stay_in_their_column(notes: list[str], found: list[str]) -> None:
+    assert list(in_columns("AIV  Tile  ", notes, 20)) == found

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attndsl.expr import Const, Symbol
+from attndsl.expr import Const, Load, Symbol, select
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
@@ -18,7 +18,7 @@ from attndsl.lowering.rows.row_segments import RowSegment
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.statements import Note, Statement
-from tests.support.builders import attention, context, dense, lengths, lines, tensor, text
+from tests.support.builders import attention, context, dense, lengths, lines, scalar, tensor, text
 
 AXES = ("B", "K", "T", "D")
 DENSE = "batch * keyStrideB + kvHead * keyStrideK"
@@ -134,6 +134,19 @@ def test_a_list_gives_each_batch_row_its_tensor_or_none() -> None:
     assert str(c.keys.has_rows(c)) == "groups[batch] >= 0"
     assert str(c.keys.valid_rows(c)) == "0 if groups[batch] < 0 else keyCapacity"
     assert "max(groups[batch], 0) * keyStrideG" in segments(c)[0]
+
+
+@pytest.mark.parametrize(("asked", "left"), [(0, ""), (1, " if groups[batch] >= 1 else 0")])
+def test_a_length_that_asks_for_a_tensor_need_not_where_there_is_one(asked: int, left: str) -> None:
+    """Another question than whether there is a tensor stays."""
+    b = Symbol("b")
+    group = Load("groups", b)
+    length = scalar(select(group >= asked, Load("lens", group), 0), "B")
+    stored = tensor("key", ("G", "K", "T", "D"))
+    keys = nodes.Listed(tensors=stored, index=lengths("groups"), length=length, axes=AXES)
+    c = context(attention(keys=keys))
+    rows = f"min(lens[groups[batch]]{left}, keyCapacity)"
+    assert str(c.keys.valid_rows(c)) == f"0 if groups[batch] < 0 else {rows}"
 
 
 def test_a_window_keeps_the_numbers_of_its_rows() -> None:

@@ -125,7 +125,7 @@ def test_a_score_is_modified_before_its_row_has_a_maximum() -> None:
 
 def test_lanes_after_the_last_key_count_neither_for_the_maximum_nor_for_the_sum() -> None:
     fills = [line.split(" = ")[1] for line in softmax(context(attention())) if " lanes keys % " in line]
-    assert fills == ["Duplicate(lowest)", "Duplicate(0)"]
+    assert fills == ["Duplicate(-inf)"]  # exponentials of which are 0
 
 
 def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
@@ -361,14 +361,18 @@ def test_partials_are_merged_under_their_common_maximum() -> None:
     found = lines(merge_partials((context(attention()),)))
     assert found[0] == "if splits > 1:" and "for part in 0..splits:" in found
     part = found[found.index("for part in 0..splits:") :]
+    newest, maxima, sums, scale, part_maxima, part_sums = (
+        f"{name}[stepRows * blockLanes]"
+        for name in ("newMaxBlocks", "mergedMax", "mergedSum", "mergedRescale", "partMax", "partSum")
+    )
     steps = [
-        "V     newMaxBlocks[statisticLanes] = Max(mergedMax[statisticLanes], partMax[statisticLanes])",
-        "V     mergedRescale[statisticLanes] = Exp(mergedRescale[statisticLanes])",
-        "V     partMax[statisticLanes] = Exp(partMax[statisticLanes])",
-        "V     mergedSum[statisticLanes] = Mul(mergedSum[statisticLanes], mergedRescale[statisticLanes])",
-        "V     partSum[statisticLanes] = Mul(partSum[statisticLanes], partMax[statisticLanes])",
-        "V     mergedSum[statisticLanes] = Add(mergedSum[statisticLanes], partSum[statisticLanes])",
-        "V     mergedSum[statisticLanes] = Maxs(mergedSum[statisticLanes], smallest)",
+        f"V     {newest} = Max({maxima}, {part_maxima})",
+        f"V     {scale} = Exp({scale})",
+        f"V     {part_maxima} = Exp({part_maxima})",
+        f"V     {sums} = Mul({sums}, {scale})",
+        f"V     {part_sums} = Mul({part_sums}, {part_maxima})",
+        f"V     {sums} = Add({sums}, {part_sums})",
+        f"V     {sums} = Maxs({sums}, smallest)",
     ]
     order = [part.index(step) for step in steps]
     assert order == sorted(order)

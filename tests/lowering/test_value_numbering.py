@@ -108,6 +108,13 @@ def test_another_tensor_has_other_elements(between: Statement) -> None:
     assert f"a = {element}" in found and f"b = {element}" in found
 
 
+def test_filling_an_array_leaves_what_is_not_read_from_it() -> None:
+    array = ScalarArray(name="seen", capacity=8)
+    fill = Collect(array=array, count=C, index=Symbol("i"), extent=N, condition=N > 0)
+    assert f"b = {N + 1}" not in named(let(A, N + 1), fill, let(B, N + 1), use(A + B))
+    assert f"b = {C + 1}" in named(fill, let(A, C + 1), fill, let(B, C + 1), use(A + B))
+
+
 def test_rows_are_told_from_heads() -> None:
     assert named(let(HEADS, N + 1), let(TASK_ROWS, HEADS), use(TASK_ROWS)) == [
         f"heads = {N + 1}",
@@ -121,14 +128,31 @@ def test_a_tree_without_them_is_the_same_tree() -> None:
     assert value_numbering(tree) is tree
 
 
-def test_stages_of_several_attentions_keep_the_names_that_they_share() -> None:
-    def stage(attention: str) -> Stage:
-        return Stage(
-            name=f"Stage{attention}", attention_name=attention, core=Core.AIV, doc="", body=seq(use(B))
-        )
+def _stage(attention: str) -> Stage:
+    return Stage(
+        name=f"Stage{attention}", attention_name=attention, core=Core.AIV, doc="", body=seq(use(B + C))
+    )
 
-    assert named(let(B, A), stage("Keys")) == [f"b = {A}", str(B > 7)]
-    assert named(let(B, A), stage("")) == [str(A > 7)]
+
+def test_stages_of_several_attentions_keep_the_names_that_they_share() -> None:
+    assert named(let(B, A), _stage("Keys")) == [f"b = {A}", str(B + C > 7)]
+    assert named(let(B, A), _stage("")) == [str(A + C > 7)]
+
+
+@pytest.mark.parametrize("other", [N, A])
+def test_scalars_that_are_one_in_the_items_of_all_attentions_become_one(other: Symbol) -> None:
+    """Never what both are, which may be another scalar in each; a twin has them apart in one attention."""
+
+    def items(attention: str, first: Expr, second: Expr) -> For:
+        body = seq(let(B, first), let(C, second), _stage(attention))
+        return For(var=Symbol("item"), end=Const(3), body=body, over_items=True)
+
+    found = named(items("Keys", A, A), items("Shared", N, other))
+    if other is N:
+        assert found[-2:] == [f"b = {N}", str(B + B > 7)] and f"b = {A}" in found
+        assert found.count(str(B + B > 7)) == 2 and not any(each.startswith("c = ") for each in found)
+    else:
+        assert found.count(str(B + C > 7)) == 2 and found.count(f"c = {A}") == 2
 
 
 @pytest.mark.parametrize("calls", [1, 2])

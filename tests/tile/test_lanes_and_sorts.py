@@ -246,16 +246,27 @@ def test_lists_of_any_length_at_any_record():
 
 
 @pytest.mark.parametrize(
-    ("counts", "valid"),
-    [((32, 32), "3"), ((32, 32, 32, 32), "15"), ((32, "a"), "3"), ((32, 32, "a"), "sizes[2] > 0 ? 7 : 3"),
-     ((32, 32, 32, "a"), "sizes[3] > 0 ? 15 : 7"),
-     ((32, 32, "a", "b"), "sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3")],
-)  # fmt: skip
-def test_lists_that_may_be_empty_are_named_where_they_are_not(counts: tuple[int | str, ...], valid: str):
+    ("counts", "usual", "more"),
+    [
+        ((32, 32), "0b0011", {}),
+        ((32, 32, 32, 32), "0b1111", {}),
+        ((32, "a"), "0b0011", {}),
+        ((32, 32, "a"), "0b0011", {2: "0b0111"}),
+        ((32, 32, 32, "a"), "0b0111", {3: "0b1111"}),
+        ((32, 32, "a", 32), "0b1111", {}),
+        ((32, 32, "a", "b"), "0b0011", {3: "0b1111", 2: "0b0111"}),
+    ],
+)
+def test_lists_that_may_be_empty_are_named_where_they_are_not(
+    counts: tuple[int | str, ...], usual: str, more: dict[int, str]
+):
     lists = [records(RUNS, 0, Symbol(each) if isinstance(each, str) else each) for each in counts]
     names = ("first", "second", "third", "fourth")
     text = MergeSorted(dst=line(MERGED, 256), **dict(zip(names, lists, strict=False))).text(Names())
-    assert f"false, {valid}, 1)" in text or f"validLists = {valid};" in text
+    branches = [f"if (sizes[{place}] > 0) {{\n    validLists = {bits};\n}}" for place, bits in more.items()]
+    assert f"false, {'validLists' if more else usual}, 1)" in text
+    assert text.count("validLists = ") == len(more) + bool(more)
+    assert not more or f"uint16_t validLists = {usual};\n{' else '.join(branches)}\n" in text
 
 
 def test_unsorted_lists_merge_head_by_head():

@@ -32,6 +32,7 @@ from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
 from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.codegen.text.line_breaks import in_columns
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.expr import Compare, Const, Expr, as_expr
@@ -66,6 +67,8 @@ from attndsl.tile.statements import (
 
 _DECLARED = 96
 """Columns of a line of declarations."""
+_LEGEND = 95
+"""Columns of a line about stages, behind the star that a comment begins with."""
 CXX_SCALARS = {"int64": "int64_t", "float32": "float"}
 
 
@@ -299,7 +302,8 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             notes += ["items of one tile"] if _is_of_one_tile(stage) else []
             if stage.warms is not None and loop.prefetch is not None:
                 notes.append(f"first {cxx_text(loop.prefetch)} steps")
-            yield f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}{', '.join(notes)}"
+            head = f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}"
+            yield from in_columns(head, notes, _LEGEND)
     if any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."
 

@@ -8,15 +8,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.expr import Binary as Pair
-from attndsl.expr import Compare, Const, Expr, Named, Symbol, as_expr, constant_value, minimum
+from attndsl.expr import (
+    Compare,
+    Const,
+    Expr,
+    Named,
+    Symbol,
+    as_expr,
+    ceil_div,
+    constant_value,
+    maximum,
+    minimum,
+    select,
+)
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
-from attndsl.tile.instructions import Binary, BlockReduce, BroadcastRows, LoadFractals, LoadNz, WithScalar
+from attndsl.tile.instructions import (
+    Binary,
+    BlockReduce,
+    BroadcastRows,
+    LoadFractals,
+    LoadNz,
+    StoreRows,
+    WithScalar,
+)
 from attndsl.tile.instructions.base import is_one
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH, fractal_depth
 from attndsl.tile.instructions.units import BLOCK_LANES, block_elements, repeat_elements
@@ -29,6 +49,8 @@ _WITH_BLOCKS = {"Mul": "MulRows", "Div": "DivRows", "Sub": "SubRows"}
 def call_of_loop(loop: For, names: Spelling) -> str | None:
     """The call that does what a loop over one instruction does; None where there is none."""
     item = only(loop.body)
+    if isinstance(loop.body.body[-1], StoreRows):
+        return _stored_runs(loop, names)
     if isinstance(item, For):
         return _by_eights(item, loop, names)
     rule = _LOOPS.get(type(item))
@@ -39,7 +61,7 @@ def call_of_loop(loop: For, names: Spelling) -> str | None:
 
 def call_of_instruction(item: Statement, names: Spelling) -> str | None:
     """The call that names what one instruction does: on one repeat a row, or a copy; None of others."""
-    if isinstance(item, WithScalar) and item.op == "Adds" and _is_number(item.scalar, 0):
+    if isinstance(item, WithScalar) and is_copy(item):
         return f"CopyLanes({_places(item.dst, item.src, names)}, {names.expr(item.dst.cols)});"
     if isinstance(item, BlockReduce):
         src, dst = item.src, item.dst
@@ -53,6 +75,11 @@ def call_of_instruction(item: Statement, names: Spelling) -> str | None:
             return None
         return f"SpreadOverBlocks<1>({_places(item.dst, item.src, names)}, {names.expr(rows)});"
     return None
+
+
+def is_copy(item: WithScalar) -> bool:
+    """Whether an instruction copies lanes."""
+    return item.op == "Adds" and _is_number(item.scalar, 0)
 
 
 def _places(dst: Region, src: Region, names: Spelling) -> str:
@@ -198,15 +225,49 @@ def _with_blocks(item: Binary, loop: For, names: Spelling) -> str | None:
 
     ``copy(c)``: 0, or that of :func:`_copies`.
     """
+    found, call = _rows_by_blocks(item, loop), _WITH_BLOCKS.get(item.op)
+    if found is None or call is None:
+        return None
+    rows, blocks = found.rows, found.blocks
+    places = f"{names.local(rows.buffer, rows.offset)}, {names.local(blocks.buffer, blocks.offset)}"
+    sizes = ", ".join(map(names.expr, (rows.rows, rows.cols, rows.pitch)))
+    return f"{call}<{found.copies}>({places}, {sizes});"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsByBlocks:
+    """``rows[r] = rows[r] op blocks[r]``; ``copies``: how many there are of each block."""
+
+    op: str
+    copies: int
+    rows: Region
+    blocks: Region
+
+
+def rows_by_blocks(statement: Statement) -> RowsByBlocks | None:
+    """What a loop over the columns of rows, or one instruction on rows of one repeat, does to them by a block
+    each; None of other statements."""
+    if isinstance(statement, For):
+        item = only(statement.body)
+        return _rows_by_blocks(item, statement) if isinstance(item, Binary) else None
+    if not isinstance(statement, Binary) or not statement.broadcast:
+        return None
+    whole = _is_number(statement.dst.cols, _LANES) and _is_number(statement.second.pitch, _BLOCK_LANES)
+    if not whole or not _same_region(statement.dst, statement.first):
+        return None
+    return RowsByBlocks(statement.op, 1, statement.dst, statement.second)
+
+
+def _rows_by_blocks(item: Binary, loop: For) -> RowsByBlocks | None:
     dst, second = item.dst, item.second
-    start, call, blocks = _by_repeats(dst, loop), _WITH_BLOCKS.get(item.op), _copies(second.offset, loop.var)
-    if call is None or start is None or blocks is None or not item.broadcast:
+    start, blocks = _by_repeats(dst, loop), _copies(second.offset, loop.var)
+    if start is None or blocks is None or not item.broadcast or not loop.begin.same(Const(0)):
         return None
     if not _same_region(dst, item.first) or not _is_number(second.pitch, _BLOCK_LANES):
         return None
     copies, offset = blocks
-    places = f"{names.local(dst.buffer, start)}, {names.local(second.buffer, offset)}"
-    return f"{call}<{copies}>({places}, {', '.join(map(names.expr, (dst.rows, loop.end, dst.pitch)))});"
+    rows = replace(dst, offset=start, cols=loop.end)
+    return RowsByBlocks(item.op, copies, rows, replace(second, offset=offset))
 
 
 def _by_eights(inner: For, loop: For, names: Spelling) -> str | None:
@@ -338,3 +399,61 @@ _LOOPS: dict[type[Any], Callable[[Any, For, Spelling], str | None]] = {
     BroadcastRows: _spread,
     LoadFractals: _fractals,
 }
+
+
+# ------------------------------------------------------------------------------------------------
+# Rows of a task, stored by runs
+
+
+def _stored_runs(loop: For, names: Spelling) -> str | None:
+    """Rows of a task to where their heads and positions are stored, in one copy the heads of a position, or
+    all positions of a single head, ``length`` rows of the task::
+
+        for (run = first / length; run < CeilDiv(first + rows, length); ++run) {
+            row = MaxOf(0, run * length - first);
+            count = MinOf(rows, (run + 1) * length - first) - row;
+            head = firstHead + (first + row) % heads;
+            position = firstPosition + (first + row) / heads;
+            StoreRows(global[position * positionPitch + head * headPitch], local[row * localPitch],
+                count, columns, heads == 1 ? positionPitch : headPitch, localPitch);
+        }
+    """
+    *lets, store = loop.body.body
+    if len(lets) != 4 or not all(isinstance(let, Let) for let in lets) or not isinstance(store, StoreRows):
+        return None
+    row, count, head, position = (let for let in lets if isinstance(let, Let))
+    run, begin, end = loop.var, _sides(loop.begin, "//"), _sides(loop.end, "ceil_div")
+    of_head, of_position = _sides(head.value, "+"), _sides(position.value, "+")
+    if begin is None or end is None or of_head is None or of_position is None:
+        return None
+    (first, length), total, heads = begin, _sides(end[0], "+"), _sides(of_position[1], "//")
+    if total is None or heads is None:
+        return None
+    rows, at = total[1], first + row.symbol
+    target = _linear(store.dst.offset, head.symbol)
+    along = _linear(target[0], position.symbol) if target is not None else None
+    local = _linear(store.src.offset, row.symbol)
+    if target is None or along is None or local is None:
+        return None
+    (start, position_pitch), head_pitch = along, target[1]
+    moving = {run.name, *(each.symbol.name for each in (row, count, head, position))}
+    alike = (
+        loop.step.same(Const(1)) and loop.end.same(ceil_div(first + rows, length)),
+        row.value.same(maximum(0, run * length - first)),
+        count.value.same(minimum(rows, (run + 1) * length - first) - row.symbol),
+        of_head[1].same(at % heads[1]) and of_position[1].same(at // heads[1]),
+        not moving & set().union(*(each.symbols() for each in (start, head_pitch, position_pitch, local[0]))),
+        store.src.rows.same(count.symbol) and store.dst.rows.same(count.symbol),
+        local[1].same(store.src.pitch) and store.dst.cols.same(store.src.cols),
+        store.dst.pitch.same(select(Compare("==", heads[1], Const(1)), position_pitch, head_pitch)),
+    )
+    if not all(alike):
+        return None
+    base = store.dst.offset.substitute({head.symbol.name: of_head[0], position.symbol.name: of_position[0]})
+    places = f"{names.gm(store.dst.tensor, base)}, {names.local(store.src.buffer, local[0])}"
+    sizes = first, rows, length, heads[1], store.src.cols, head_pitch, position_pitch, store.src.pitch
+    return f"StoreRuns({places}, {', '.join(map(names.expr, sizes))});"
+
+
+def _sides(expr: Expr, op: str) -> tuple[Expr, Expr] | None:
+    return (expr.left, expr.right) if isinstance(expr, Pair) and expr.op == op else None

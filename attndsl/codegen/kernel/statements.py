@@ -5,7 +5,7 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -38,15 +38,16 @@ from attndsl.codegen.kernel.kept_steps import (
     kept_struct,
     shared_earlier,
 )
+from attndsl.codegen.kernel.partial_merges import PartialMerge, with_partial_merges
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages
 from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Scope, Symbol
+from attndsl.expr import Const, Scope, Select, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.scalars import binds, defined, free, names_of
+from attndsl.tile.scalars import binds, defined, free, names_of, still_known
 from attndsl.tile.statements import (
     Alloc,
     Barrier,
@@ -67,12 +68,15 @@ from attndsl.tile.statements import (
     WaitCrossFlag,
     WaitEvent,
     only,
+    outer_stages,
 )
 
 _Held = tuple[tuple[Buffer, ...], ...]
 """The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
+_MANY_CASES = 3
+"""Conditions of a definition that is written in branches, at least."""
 _EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
 """The locals that hold the scalars of an earlier step, its item, and the slot of the step."""
 
@@ -110,15 +114,13 @@ class Writer:
         self._stages = self
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.fields} | {scalar.name for scalar in CORE_SCALARS}
-        bound = dict.fromkeys(name for item in program.statements() for name in binds(item))
-        self._definitions = {name: place for place, name in enumerate(bound)}
+        self._definitions = _places(program.statements())
         self._read = {name for item in program.statements() for name in names_of(item)}
         self.functions: list[Function] = []
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
-        stages = (item for item in tree.walk() if isinstance(item, Stage))
-        lines = (*self._shared.declarations(stages), *self._lines(tree, ()))
+        lines = (*self._shared.declarations(outer_stages(tree)), *self._lines(tree, ()))
         return tuple(_INDENT + line if line else line for line in lines)
 
     def _lines(self, statement: Statement, held: _Held, scope: frozenset[str] | None = None) -> Iterator[str]:
@@ -129,11 +131,13 @@ class Writer:
             yield from self._instruction(statement)
         elif isinstance(statement, Stage):
             yield self._call(statement, held)
+        elif isinstance(statement, PartialMerge):
+            yield statement.text(self._spelling)
         elif isinstance(statement, Note):
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
             yield from _reason(statement)
-            yield f"{_declared(statement)} = {self._spelling.expr(statement.value)};"
+            yield from self._let(statement)
         elif isinstance(statement, PickTensor):
             yield self._pick(statement)
         elif isinstance(statement, Collect):
@@ -165,7 +169,7 @@ class Writer:
         ``before``: scalars that the block has already.
         """
         writer, known = self, list(before)
-        body = list(with_joined_branches(sequence.body))
+        body = list(with_partial_merges(list(with_joined_branches(sequence.body))))
         if scope is not None:
             scope |= {name for item in body for name in defined(item)}
         shared = shared_earlier(body)
@@ -197,8 +201,7 @@ class Writer:
                 unless = None
             else:
                 yield from writer._lines(first, held, scope if first is body[-1] else None)
-                if isinstance(first, Collect | PickTensor):
-                    known.clear()  # what they are computed from may be another
+                known = still_known(known, first)
 
     def _each_slot(self, group: Sequence[Statement]) -> Iterator[str]:
         """Events with one id a slot, all slots of each in a row: a loop over the slots."""
@@ -216,6 +219,25 @@ class Writer:
             return
         yield "{"
         yield from (_INDENT + line for line in lines)
+        yield "}"
+
+    def _let(self, let: Let) -> Iterator[str]:
+        """A definition; one that chooses by many conditions in branches, where a number is left without them.
+
+        A choice inside a choice inside a choice is hard to read, and any other rest may not hold before.
+        """
+        cases, rest, expr = list[Select](), let.value, self._spelling.expr
+        while isinstance(rest, Select):
+            cases.append(rest)
+            rest = rest.otherwise
+        if len(cases) < _MANY_CASES or not isinstance(rest, Const):
+            yield f"{_declared(let)} = {expr(let.value)};"
+            return
+        name = scalar(let.symbol)
+        yield f"int64_t {name} = {expr(rest)};"
+        for place, case in enumerate(cases):
+            yield f"{'} else ' if place else ''}if ({expr(case.condition)}) {{"
+            yield f"{_INDENT}{name} = {expr(case.then)};"
         yield "}"
 
     def _pick(self, statement: PickTensor) -> str:
@@ -466,7 +488,10 @@ class Writer:
             )
             writer, written = (self._stages, stage) if first is None else (self._inner, first)
             writer = writer._spelled(writer._spelling.with_scalars(members))
-            lines = (*(_INDENT + line for line in outer), *writer._inside(written.body, ()))
+            # parts of the stage take what it defines in its own order, whatever other stages define
+            writer._definitions = {**self._definitions, **_places(written.walk(), len(self._definitions))}
+            declared = (*self._shared.declarations(outer_stages(written.body)), *outer)
+            lines = (*(_INDENT + line for line in declared), *writer._inside(written.body, ()))
             made = Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
             if known is None:
                 self.functions.append(made)
@@ -485,6 +510,12 @@ class Writer:
             return "", {}, tuple(scalars)
         members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
+
+
+def _places(statements: Iterable[Statement], first: int = 0) -> dict[str, int]:
+    """The scalars that statements define, numbered from ``first`` on in the order of their definitions."""
+    bound = dict.fromkeys(name for item in statements for name in binds(item))
+    return {name: place for place, name in enumerate(bound, first)}
 
 
 def _declared(let: Let) -> str:

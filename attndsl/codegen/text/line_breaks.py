@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 WIDTH = 100
@@ -223,3 +223,15 @@ def _outside_texts(code: str) -> Iterator[tuple[int, str, int]]:
 def _is_escaped(code: str, index: int) -> bool:
     before = code[:index]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def in_columns(head: str, notes: Sequence[str], width: int) -> Iterator[str]:
+    """A line of a table whose last column has notes: in lines below each other where one is too short."""
+    line = head
+    for place, note in enumerate(notes):
+        text = note if place == len(notes) - 1 else f"{note}, "
+        if place and len(f"{line}{text}".rstrip()) > width:
+            yield line.rstrip()
+            line = " " * len(head)
+        line += text
+    yield line.rstrip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Const, Expr, Symbol, maximum, select
+from attndsl.expr import Const, Expr, Select, Symbol, maximum, select
 from attndsl.graph import nodes
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_KEY, KV_HEAD, own_rows
@@ -173,7 +173,15 @@ class ListedRows(Contiguous):
     def valid_rows(self, emit: Emitter) -> Expr:
         """Valid rows of the batch row, none without a tensor."""
         valid = super().valid_rows(emit)
-        return valid if self.index is None else select(batch_scalar(emit, self.index, BATCH) < 0, 0, valid)
+        if self.index is None:
+            return valid
+        index = batch_scalar(emit, self.index, BATCH)
+
+        def of_tensor(node: Expr) -> Expr | None:
+            """What a length is that asks for a tensor itself."""
+            return node.then if isinstance(node, Select) and node.condition.same(index >= 0) else None
+
+        return select(index < 0, 0, valid.mapped(of_tensor))
 
     def _entry(self, emit: Emitter) -> Expr:
         """Which tensor of the list the batch row reads, the first where it reads none."""

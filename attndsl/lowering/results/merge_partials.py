@@ -28,11 +28,12 @@ from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, LoadRows, Unary, WithScalar
 from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, SUB_BLOCK
+from attndsl.tile.scalars import free
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Stage, Statement, seq
 
 _UNIT, _UNITS, _STEPS = Symbol("unit"), Symbol("units"), Symbol("stepsPerToken")
 _TOKEN, _PART, _ROW0, _ROW = Symbol("token"), Symbol("part"), Symbol("firstRow"), Symbol("row")
-_LANES, _PARTIAL_ROW = Symbol("statisticLanes"), Symbol("partialRow")
+_PARTIAL_ROW, _LANES = Symbol("partialRow"), STEP_ROWS * STATISTIC_LANES
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,20 @@ def _merge_stage(contexts: tuple[Context, ...]) -> Stage:
     heads = context.host(context.signature.extents["N"])
     terms = context.computation.terms
     rows = _sum_of_attentions(context) if terms else accumulator
-    body = seq(
-        *(_added(contexts, terms) if terms else _merged(contexts)),
-        epilogue(context, rows, as_expr(0), _MERGED),
+    first_head = Let(symbol=HEAD, value=FIRST_HEAD)
+    leave = Stage(
+        name="WriteMerged",
+        core=Core.AIV,
+        doc="The merged rows of a step to the output.",
+        body=seq(first_head, epilogue(context, rows, as_expr(0), _MERGED)),
+        where=where,
     )
+    merged = seq(*(_added(contexts, terms) if terms else _merged(contexts)))
+    body = seq(first_head if HEAD.name in free(merged) else None, merged, leave)
     one_unit = seq(
         Let(symbol=_TOKEN, value=_UNIT // _STEPS),
         Let(symbol=FIRST_HEAD, value=_UNIT % _STEPS * step),
-        Let(symbol=HEAD, value=FIRST_HEAD),
         Let(symbol=STEP_ROWS, value=minimum(step, heads - FIRST_HEAD)),
-        Let(symbol=_LANES, value=STEP_ROWS * STATISTIC_LANES),
         Let(symbol=_ROW0, value=_TOKEN * heads + FIRST_HEAD),
         *context.rows.enter_token(context, _TOKEN),
         _if_it_exists(context, body),
@@ -161,8 +166,18 @@ _MERGED = RowStatistics(_spread, _each_run, _each_run)
 def _parts_of(context: Context) -> Statement:
     """The partials that the key splits of one attention left of these rows."""
     loop = For(var=_PART, end=context.splits, body=_merge_one(context), runs=True)
+    stage = context.stage(
+        "MergeParts",
+        Core.AIV,
+        doc=(
+            "The partials that key splits left of the rows of a step, merged into the rows: both sides are "
+            "rescaled to the larger maximum and added."
+        ),
+        body=seq(loop),
+        where=context.where,
+    )
     present = context.keys.has_rows(context)
-    return loop if present is None else If(condition=present, then=seq(loop))
+    return stage if present is None else If(condition=present, then=seq(stage))
 
 
 def _merge_one(context: Context) -> Seq:
@@ -181,7 +196,6 @@ def _merge_one(context: Context) -> Seq:
         LoadRows(dst=part_max, src=partial_max(context).region(place, 1, _LANES)),
         LoadRows(dst=part_sum, src=partial_sum(context).region(place, 1, _LANES)),
         LoadRows(dst=partial, src=rows),
-        Note(text="newMax = max(mergedMax, partMax); both sides are rescaled to it and added"),
         Binary(op="Max", dst=new_max, first=merged_max, second=part_max),
         Binary(op="Sub", dst=rescale, first=merged_max, second=new_max),
         Binary(op="Sub", dst=part_max, first=part_max, second=new_max),
@@ -195,7 +209,8 @@ def _merge_one(context: Context) -> Seq:
         scale_rows(context, "Mul", state.partial, 0, b.part_max),
         Binary(op="Add", dst=accumulator, first=accumulator, second=partial),
     )
-    merged = Alloc(buffers=(b.part_max, b.part_sum), body=seq(Alloc(buffers=(state.partial,), body=body)))
+    # what the place of the rows waits for orders the statistics, too, which have no other use
+    merged = Alloc(buffers=(state.partial,), body=seq(Alloc(buffers=(b.part_max, b.part_sum), body=body)))
     return seq(Let(symbol=_PARTIAL_ROW, value=_PART * row_total(context) + _ROW0), merged)
 
 

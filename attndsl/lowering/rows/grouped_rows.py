@@ -18,6 +18,7 @@ from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.operation_chains import other_operand
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.decoding_rows import DecodingRows
+from attndsl.lowering.rows.position_tiles import HEAD_TASK
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
 from attndsl.lowering.signature.host_scalars import CORES
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
@@ -109,7 +110,8 @@ class GroupedRows(DecodingRows):
         return [
             *place,
             Let(symbol=_MEMBER_TILE, value=TASK % member_tiles),
-            *self.enter_heads(TASK // member_tiles, LIST_ENTRY),
+            Let(symbol=HEAD_TASK, value=TASK // member_tiles),
+            *self.enter_heads(HEAD_TASK, LIST_ENTRY),
             *self._members(emit),
             *self.enter_rows(HEADS * _MEMBERS),
             # What depends on the entry alone is asked of its first member.

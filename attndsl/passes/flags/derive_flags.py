@@ -44,6 +44,7 @@ from attndsl.tile.statements import (
     Statement,
     WaitCrossFlag,
     as_seq,
+    outer_stages,
     rewrite,
     seq,
 )
@@ -169,7 +170,7 @@ def _capitalized(tensor: GlobalTensor) -> str:
 
 
 def _transfers(program: Program) -> list[Transfer]:
-    stages = [item for item in program.body.walk() if isinstance(item, Stage)]
+    stages = list(outer_stages(program.body))
     found = list[Transfer]()
     scalars = {load.source for item in program.body.walk() for load in _global_loads(item)}
     for tensor in program.workspace:

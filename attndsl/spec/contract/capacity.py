@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from attndsl.expr import Expr, Load, Symbol, ceil_div, minimum
+from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, minimum
 from attndsl.graph.nodes import (
     CacheAppend,
     Dense,
@@ -24,9 +24,10 @@ from attndsl.graph.nodes import (
     Selected,
     WeightedSum,
 )
-from attndsl.spec.contract.conditional_reads import ConditionalReads, both
+from attndsl.spec.contract.conditional_reads import ConditionalReads, both, chosen_rows
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, covers_number, is_number
+from attndsl.spec.contract.known_conditions import applies, known_of
+from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, is_number, never_negative
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
 
 _B, _COLUMN = Symbol("b"), Symbol("j")
@@ -54,7 +55,7 @@ def capacity_constraints(
 
     for rows, when in ConditionalReads(root, wanted):
         name, capacity = _counted_by(rows.length), _stored_rows(rows, own, axes["T"])
-        if stated.compares(("<=", "=="), _is_element_of(name), capacity):
+        if stated.compares(("<=", "=="), _is_element_of(name), capacity, known_of(when)):
             continue
         condition, text = Load(name, _B) <= capacity, f"must be at most {capacity}, the rows there are"
         over = {_B.name: axes["B"]}
@@ -114,7 +115,7 @@ def paged_constraints(
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
         count = _rows_of(rows.length)
-        if count is not None and not stated.compares(_AT_MOST, bounds_number(count)):
+        if count is not None and not stated.compares(_AT_MOST, bounds_number(count), when=known_of(when)):
             condition, text = count <= columns * rows.block_size, "must fit the blocks of the table"
             over = {_B.name: axes["B"]}
             rule = Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
@@ -154,28 +155,36 @@ def cache_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> It
     What a constraint in ``known`` says of the rows is not said again.
     """
     stated = StatedRules(known)
-    written: dict[int, tuple[Rows, Node | None]] = {}
-    for node in root.walk():
-        if isinstance(node, Ring):
-            written[id(node)] = (node, node.length)
+    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Ring | CacheAppend)):
+        caches: list[tuple[Node, Expr | None]] = [(node, when)]
         if isinstance(node, CacheAppend):
-            written[id(node.cache)] = (node.cache, node.length)
-            yield from _not_in_front(node, axes, stated)
-    for cache, length in written.values():
-        yield from _written_rows(cache, length, axes, stated)
+            yield from _not_in_front(node, when, axes, stated)
+            caches = [each for each in chosen_rows(node.cache, when) if not isinstance(each[0], Ring)]
+        for cache, kept_when in caches:
+            yield from _written_rows(cache, node.length, kept_when, axes, stated)
 
 
-def _not_in_front(append: CacheAppend, axes: Axes, stated: StatedRules) -> Iterator[Constraint]:
+def _not_in_front(
+    append: CacheAppend, when: Expr | None, axes: Axes, stated: StatedRules
+) -> Iterator[Constraint]:
     """That rows are not written in front of a cache."""
     first = _rows_of(append.position)
-    if first is None or "B" not in axes or stated.compares(_AT_LEAST, is_number(first)):
+    if first is None or "B" not in axes or never_negative(first):
+        return
+    met = known_of(when)
+    if stated.compares(_AT_LEAST, is_number(first), when=met):
+        return
+    sides = (first.left, first.right) if isinstance(first, Binary) and first.op == "-" else None
+    if sides is not None and stated.compares((*_AT_LEAST, "=="), sides[0].same, sides[1], met):
         return
     text = "rows are written from row 0 on, or behind it"
     over = _over_batch(first, axes)
-    yield stated.with_rule(Constraint(first >= 0, text, LengthRangeError, over=over, where=append.where))
+    yield stated.with_rule(Constraint(first >= 0, text, LengthRangeError, when, over, where=append.where))
 
 
-def _written_rows(cache: Rows, length: Node | None, axes: Axes, stated: StatedRules) -> Iterator[Constraint]:
+def _written_rows(
+    cache: Node, length: Node | None, when: Expr | None, axes: Axes, stated: StatedRules
+) -> Iterator[Constraint]:
     """That the rows written to a cache fit into it; those of a ring are as many as it keeps."""
     size = cache.size if isinstance(cache, Ring) else None
     if not {"B", "T"} <= axes.keys() or (size is not None and size.same(axes["T"])):
@@ -184,11 +193,11 @@ def _written_rows(cache: Rows, length: Node | None, axes: Axes, stated: StatedRu
     if not parts:
         return
     written = reduce(minimum, parts)  # a limit of one of the parts is a limit of the smallest
-    if any(stated.compares(("<=", "=="), covers_number(each), axes["T"]) for each in (written, *parts)):
+    if any(stated.limits(each, axes["T"], when) for each in (written, *parts)):
         return
     condition = written <= axes["T"]
     text, over = f"must fit into the cache, whose rows are {axes['T']}", _over_batch(condition, axes)
-    yield stated.with_rule(Constraint(condition, text, LengthRangeError, over=over, where=cache.where))
+    yield stated.with_rule(Constraint(condition, text, LengthRangeError, when, over, where=cache.where))
 
 
 def _over_batch(expr: Expr, axes: Axes) -> dict[str, Expr]:
@@ -210,7 +219,7 @@ def list_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> Ite
         if not isinstance(node, Selected) or node.queries is None or not {"Q", "H"} <= axes.keys():
             continue
         condition = ceil_div(axes["Q"], node.queries) <= axes["H"]
-        if any(condition.same(each) for each in stated.conditions):
+        if any(condition.same(each) for each in stated.always):
             continue
         name = node.blocks.name if isinstance(node.blocks, Input) else ""
         text = f"there is a list for each {node.queries} query positions"
@@ -223,11 +232,13 @@ def leading_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> 
     A number of channels about which a constraint in ``known`` says something is left to the author.
     """
     stated = StatedRules(known)
-    for node in root.walk():
+    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Leading)):
         if not isinstance(node, Leading) or "D" not in axes or node.count.same(axes["D"]):
             continue
-        condition = node.count <= axes["D"]
-        if any(condition.symbols() <= each.symbols() for each in stated.conditions):
+        condition, met = node.count <= axes["D"], known_of(when)
+        if any(
+            condition.symbols() <= each.condition.symbols() for each in stated.rules if applies(each, met)
+        ):
             continue
         text = f"must be channels of the keys, at most {axes['D']}"
-        yield stated.with_rule(Constraint(condition, text, HeadSizeError, where=node.where))
+        yield stated.with_rule(Constraint(condition, text, HeadSizeError, when, where=node.where))

@@ -63,6 +63,15 @@ class ConditionalReads:
         return first.intersection(*others)
 
 
+def chosen_rows(node: Node, when: Expr | None) -> Iterator[tuple[Node, Expr | None]]:
+    """The nodes between which a node chooses, or itself, with the condition of each where ``when`` holds."""
+    if not isinstance(node, Conditional | Choose):
+        yield node, when
+        return
+    for branch, condition in _branches(node):
+        yield from chosen_rows(branch, both(when, condition))
+
+
 def _branches(node: Conditional | Choose) -> Iterator[tuple[Node, Expr | None]]:
     """The nodes between which one chooses, with the condition of each."""
     if isinstance(node, Conditional):

@@ -172,14 +172,24 @@ def _existing(names: Names, counts: Sequence[Expr]) -> tuple[str, str]:
 
     They are a number where it is known which those are, else a variable; the text declares it.
     """
-    bits = [str((1 << number) - 1) for number in range(2, len(counts) + 1)]
-    text = bits[0]
-    for place, (count, all_so_far) in enumerate(zip(counts[2:], bits[1:], strict=True), 2):
-        sure = isinstance(count, Const) and count.evaluate({}) > 0
-        text = all_so_far if sure else f"sizes[{place}] > 0 ? {all_so_far} : {text}"
-    if text.isdigit():
-        return "", text
-    return f"const uint16_t validLists = {text};\n", "validLists"
+    usual, further = _bits(2), list[tuple[int, str]]()
+    for place, count in enumerate(counts[2:], 2):
+        if isinstance(count, Const) and count.evaluate({}) > 0:
+            usual, further = _bits(place + 1), []
+        else:
+            further.insert(0, (place, _bits(place + 1)))
+    if not further:
+        return "", usual
+    branches = (f"if (sizes[{place}] > 0) {{\n    validLists = {bits};\n}}" for place, bits in further)
+    return f"{_MEANING}\nuint16_t validLists = {usual};\n{' else '.join(branches)}\n", "validLists"
+
+
+_MEANING = "// a bit a list, up to the last one with records; two at least"
+
+
+def _bits(lists: int) -> str:
+    """The bits of so many lists, as C++ writes them."""
+    return f"0b{(1 << lists) - 1:04b}"
 
 
 def _merged(lists: list[Array]) -> Array:

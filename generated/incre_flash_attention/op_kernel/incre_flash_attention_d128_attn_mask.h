@@ -477,18 +477,17 @@ private:
             // score * scale_value  (spec line 168)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);
+            // Lanes after the last key are excluded from the maximum, and from the sum.
+            if (keys % kRepeatLanes != 0) {
+                PipeBarrier<PIPE_V>();
+                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                    -__builtin_inff(), stepRows, kTileKeys);
+            }
             // score = -1e+12 where attn_mask hides the key  (spec line 170)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
                 Select(score[row * kTileKeys], attnMaskKeep_, score[row * kTileKeys],
-                    -1000000000000.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                    RoundUp(keys, kRepeatLanes));
-            }
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -1000000000000.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -512,11 +511,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);

@@ -583,28 +583,28 @@ private:
         SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-        if (heads % 2 == 0) {
+        if (heads % 2 == 0 && heads != 2) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 2) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 4 == 0) {
+        if (heads % 4 == 0 && heads != 4) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 4) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 8 == 0) {
+        if (heads % 8 == 0 && heads != 8) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 8) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 16 == 0) {
+        if (heads % 16 == 0 && heads != 16) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 16) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
@@ -615,11 +615,19 @@ private:
             heads % 16 == 0
                 ? 16
                 : (heads % 8 == 0 ? 8 : (heads % 4 == 0 ? 4 : (heads % 2 == 0 ? 2 : 1)));
-        for (int64_t row = 0; row < stepRows; row += addedRows) {
+        if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
-            Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                keys);
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    score[(row + addedRows / 2) * kTileKeys], keys);
+            }
+        } else {
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                PipeBarrier<PIPE_V>();
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    keys);
+            }
         }
     }
 
@@ -797,11 +805,11 @@ private:
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
+                // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        -__builtin_inff(), stepRows, kTileKeys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
@@ -825,11 +833,6 @@ private:
                 SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
-                }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                     stepRows);
@@ -888,11 +891,11 @@ private:
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
+                // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        -__builtin_inff(), stepRows, kTileKeys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -901,11 +904,6 @@ private:
                 SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
-                }
                 AddHeads(work.heads, itemSlot, keys, r0, stepRows);
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);

@@ -711,28 +711,28 @@ private:
         SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-        if (heads % 2 == 0) {
+        if (heads % 2 == 0 && heads != 2) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 2) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 4 == 0) {
+        if (heads % 4 == 0 && heads != 4) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 4) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 8 == 0) {
+        if (heads % 8 == 0 && heads != 8) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 8) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 16 == 0) {
+        if (heads % 16 == 0 && heads != 16) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 16) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
@@ -743,11 +743,19 @@ private:
             heads % 16 == 0
                 ? 16
                 : (heads % 8 == 0 ? 8 : (heads % 4 == 0 ? 4 : (heads % 2 == 0 ? 2 : 1)));
-        for (int64_t row = 0; row < stepRows; row += addedRows) {
+        if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
-            Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                keys);
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    score[(row + addedRows / 2) * kTileKeys], keys);
+            }
+        } else {
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                PipeBarrier<PIPE_V>();
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    keys);
+            }
         }
     }
 
@@ -928,15 +936,18 @@ private:
                     (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                     keys, tiling_.attenMaskStrideQ, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys);
                 // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
                         RoundUp(keys, kRepeatLanes));
                 }
                 // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                for (int64_t position = 0;
+                PipeBarrier<PIPE_V>();
+                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                    RoundUp(keys, 128));
+                for (int64_t position = 1;
                      position
                          < (rowBegin + r0 + stepRows - 1) / work.heads
                              - (rowBegin + r0) / work.heads + 1;
@@ -948,6 +959,11 @@ private:
                     CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
                         half(0), CMPMODE::EQ, RoundUp(keys, 128));
                 }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, kTileKeys);
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Select(score[row * kTileKeys],
@@ -955,13 +971,7 @@ private:
                             - (rowBegin + r0) / work.heads)
                             * (kTileKeys / 8)],
                         score[row * kTileKeys], -3.4028234663852886e+38f,
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
-                }
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
@@ -987,11 +997,6 @@ private:
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Exp(score[row * kTileKeys], score[row * kTileKeys],
                         RoundUp(keys, kRepeatLanes));
-                }
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
                 }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
@@ -1057,15 +1062,18 @@ private:
                     (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                     keys, tiling_.attenMaskStrideQ, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys);
                 // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
                         RoundUp(keys, kRepeatLanes));
                 }
                 // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                for (int64_t position = 0;
+                PipeBarrier<PIPE_V>();
+                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                    RoundUp(keys, 128));
+                for (int64_t position = 1;
                      position
                          < (rowBegin + r0 + stepRows - 1) / work.heads
                              - (rowBegin + r0) / work.heads + 1;
@@ -1077,6 +1085,11 @@ private:
                     CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
                         half(0), CMPMODE::EQ, RoundUp(keys, 128));
                 }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, kTileKeys);
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Select(score[row * kTileKeys],
@@ -1084,13 +1097,7 @@ private:
                             - (rowBegin + r0) / work.heads)
                             * (kTileKeys / 8)],
                         score[row * kTileKeys], -3.4028234663852886e+38f,
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
-                }
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -1101,11 +1108,6 @@ private:
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Exp(score[row * kTileKeys], score[row * kTileKeys],
                         RoundUp(keys, kRepeatLanes));
-                }
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
                 }
                 AddHeads(work.heads, itemSlot, keys, stepRows, r0);
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);

@@ -617,11 +617,11 @@ private:
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -__builtin_inff(), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -645,11 +645,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
