@@ -102,6 +102,24 @@ def test_rows_of_a_window_keep_their_numbers(tmp_path: Path, tensor: str, mask: 
     assert ("indexed=True" in str(refused.value)) == ('axes="B Q T"' in tensor)
 
 
+@pytest.mark.parametrize(
+    ("start", "length", "demanded"),
+    [
+        ("past", "X", 0),
+        ("0", "past", 0),
+        ("maximum(past, 0)", "minimum(X, lengths[b])", 0),
+        ("1", "X", 1),
+        ("X - 2", "1", 1),
+        ("past", "X + 1", 1),
+    ],
+)
+def test_rows_of_a_window_are_rows_of_its_source(
+    tmp_path: Path, start: str, length: str, demanded: int
+) -> None:
+    op = spec(tmp_path, f"attended(None, {start}, {length})", demand=DRAFTS)
+    assert sum("window" in each.text for each in op.constraints) == demanded
+
+
 def test_a_mask_over_all_rows_has_columns_for_those_of_a_window(tmp_path: Path) -> None:
     tensor = 'tree = op.input("tree", "B X T", dtype="bool", axes="B Q T")'
     assert read(spec(tmp_path, PARTS.format("tree"), tensor)) == []

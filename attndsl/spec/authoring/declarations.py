@@ -32,6 +32,7 @@ from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
+from attndsl.spec.contract.window_bounds import window_constraints
 
 
 class Declarations(ArgumentDeclarations):
@@ -126,6 +127,8 @@ class Declarations(ArgumentDeclarations):
         for rule in paged_constraints(node, self._table_shapes(node), self._axes, self.constraints):
             self._add(rule)
         for rule in cache_constraints(node, self._axes, self.constraints):
+            self._add(rule)
+        for rule in window_constraints(node, self._extents(node), self.constraints):
             self._add(rule)
         for rule in element_constraints(node, self._extents(node), self.constraints):
             self._add(rule)

@@ -67,17 +67,17 @@ class StoredRows:
                 yield replace(self._stored(each), when=chosen)
 
     def _stored(self, rows: Rows) -> KeyRange:
-        count = _number(rows.length)
+        count = number_of(rows.length)
         if isinstance(rows, CacheAppend | Ring) and count is not None:
             return KeyRange((count - 1,))  # their rows go on behind the last place of the tensor
         lasts = [] if (most := self._capacity(rows)) is None else [most - 1]
         if count is not None:
-            first = _number(rows.start) if isinstance(rows, Dense) and rows.start is not None else Const(0)
+            first = number_of(rows.start) if isinstance(rows, Dense) and rows.start is not None else Const(0)
             lasts += [] if first is None else [first + count - 1]
         return KeyRange(tuple(lasts))
 
     def _window(self, rows: Windowed, inner: KeyRange) -> KeyRange:
-        start, count = _number(rows.start), _number(rows.length)
+        start, count = number_of(rows.start), number_of(rows.length)
         if start is None or count is None:
             return inner
         return replace(
@@ -138,7 +138,7 @@ def _has_keys(node: Node) -> bool:
     return "T" in getattr(node, "axes", ()) and not isinstance(node, Rows)
 
 
-def _number(length: Node | None) -> Expr | None:
+def number_of(length: Node | None) -> Expr | None:
     """A number of ``b``; None of what a call may leave out."""
     if isinstance(length, Input):
         return None if length.optional else Load(length.name, Symbol(_B))
