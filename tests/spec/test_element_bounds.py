@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from attndsl.base.errors import OutsideError
-from attndsl.expr import Symbol, ceil_div, maximum, minimum
-from attndsl.graph.nodes import IndexCondition
-from attndsl.reference.element_checks import check_index
+from attndsl.expr import Load, Symbol, ceil_div, maximum, minimum
+from attndsl.graph.nodes import IndexCondition, Input
+from attndsl.reference.blocks import Block, Part
+from attndsl.reference.element_checks import check_columns, check_index, check_loads
 from attndsl.spec import Operator, errors
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_bounds import NoSuchElementError
@@ -203,3 +204,32 @@ def test_the_reference_reads_no_element_at_a_key_that_is_not_there(index: list[i
     else:
         with pytest.raises(OutsideError, match=f"seen: elements {index[0]} to {index[1]} of 7 are read"):
             check_index(Symbol("j"), np.array(index), 7, "seen", where)
+
+
+@pytest.mark.parametrize(("columns", "inside"), [(8, True), (1, True), (7, False)])
+def test_the_reference_reads_no_column_that_is_not_there(columns: int, inside: bool) -> None:
+    node = Input(name="mask", axes=("Q", "T"))
+    block = Block(0, 0, slice(0, 1), slice(0, 2), Part(slice(4, 8)), {}, {}, ())
+    if inside:
+        check_columns(node, np.ones((2, columns)), block)
+    else:
+        with pytest.raises(OutsideError, match="mask: elements 4 to 7 of 7 are read"):
+            check_columns(node, np.ones((2, columns)), block)
+
+
+@pytest.mark.parametrize(("shift", "inside"), [(0, True), (-1, False), (1, False)])
+def test_the_reference_takes_no_element_in_a_condition_that_is_not_there(shift: int, inside: bool) -> None:
+    node = IndexCondition(condition=Load("seen", Symbol("j") + shift) == 1)
+    env = {"seen": np.ones(8, np.int32), "j": np.arange(8)}
+    if inside:
+        check_loads(_Once(), node, env)  # type: ignore[arg-type]
+    else:
+        with pytest.raises(OutsideError, match=f"seen: elements {shift} to {7 + shift} of 8 are read"):
+            check_loads(_Once(), node, env)  # type: ignore[arg-type]
+
+
+class _Once:
+    """What a check asks of the state of a run."""
+
+    def once(self, rule: Any, node: Any) -> Any:
+        return rule(self, node)
