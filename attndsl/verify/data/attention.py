@@ -62,7 +62,8 @@ class AttentionFiller:
         for name in self.filler.roles.named(argument_roles.BIAS):
             if name in made:
                 continue
-            shape = (s["B"], s["N"], s["Q"], self._keys())
+            axes, sizes = self.filler.layout(name).roles, (s["B"], s["N"], s["Q"], self._keys())
+            shape = tuple(size if axis in axes else 1 for axis, size in zip("BNQT", sizes, strict=True))
             wide = np.broadcast_to(bias[None, :, None, : shape[-1]], shape)
             made[name] = self._over_scores(name, wide)
         if kind == PROBE:
