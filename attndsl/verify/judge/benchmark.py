@@ -131,9 +131,7 @@ def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np
     return found
 
 
-def _probabilities(
-    state: State, node: Softmax, block: Block, scores: Array, dtype: np.dtype[Any]
-) -> Array:
+def _probabilities(state: State, node: Softmax, block: Block, scores: Array, dtype: np.dtype[Any]) -> Array:
     """The softmax of the rounded scores of all keys, (rows, keys), rounded."""
     top = scores.max(axis=-1, keepdims=True)
     sink = _sink(state, node, block, scores.shape[0])
