@@ -15,6 +15,7 @@ from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.keys.channel_quantization import AXES, CHANNELS, axes_read, has_channels
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.computation import Attention, Computation
@@ -244,6 +245,31 @@ def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
             yield "queries that are rounded before they meet dequantized rows", attention.query.where
 
 
+def scales_are_of_channels_or_heads(c: Candidate) -> Iterator[Finding]:
+    """Queries and weighted sums absorb scales and offsets, so that those are the same for all keys."""
+    for attention in c.computation.attentions:
+        found = (node for rows in (attention.keys, attention.values) for node in rows.walk())
+        for node in (each for each in found if isinstance(each, nodes.Dequantize)):
+            for factor in (node.scale, node.offset):
+                yield from _not_absorbed(c, node, factor) if factor is not None else ()
+
+
+def _not_absorbed(c: Candidate, node: nodes.Dequantize, factor: nodes.Node) -> Iterator[Finding]:
+    spec = c.operator.tensor(stored_in(factor)[0].name)
+    beyond = [axis for axis in nodes.AXIS_ORDER if axis in axes_read(factor) - AXES]
+    channels = next(axis for axis in node.axes if axis in CHANNELS)
+    if beyond:
+        what = f"attend.dequantize by {spec.name}, which differs along {' and '.join(beyond)},"
+        yield what, node.where, f'give it the axes "K" or "K {channels}": one number a head or a channel'
+    elif not has_channels(factor) and spec.dtypes != ("float32",):
+        what = f"attend.dequantize by {spec.name} of dtype {', '.join(spec.dtypes)}, one number a head,"
+        yield (
+            what,
+            node.where,
+            f'declare it with dtype="float32", or with a number for each channel, "K {channels}"',
+        )
+
+
 def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
     """Probabilities pass through int8 tile by tile, and tiles begin where blocks do.
 
@@ -370,7 +396,7 @@ def _rows_of_keys(c: Candidate) -> Iterator[str]:
         found = (inner for rows in (attention.keys, attention.values) for inner in rows.walk())
         for node in (each for each in found if isinstance(each, nodes.Input)):
             axes = set(node.axes)
-            if axes & {"D", "E"} and not axes <= {"B", "N", "K", "D", "E"}:
+            if axes & {"D", "E"} and not axes <= {"B", "C", "N", "K", "D", "E"}:
                 yield node.name
 
 
@@ -426,6 +452,7 @@ RULES: tuple[Rule, ...] = (
     groups_fit_a_vector_core,
     probabilities_have_the_io_dtype,
     integers_are_multiplied_in_fp16,
+    scales_are_of_channels_or_heads,
     blocks_are_tiles,
     one_attention_has_effects,
     offsets_need_row_sums,

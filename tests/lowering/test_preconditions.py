@@ -154,6 +154,7 @@ REFUSED_ELSEWHERE = (
     "one_attention_has_effects",
     "tensors_of_a_list_tell_their_rows",  # test_lists.py
     "integers_are_multiplied_in_fp16",  # test_dequantized_rows.py
+    "scales_are_of_channels_or_heads",  # test_dequantized_rows.py
     "sinks_reach_all_rows",  # test_sinks.py
     "given_steps_have_all_keys",  # test_selected_keys.py
     "earlier_partials_meet_all_rows",  # test_earlier_partials.py
