@@ -186,6 +186,8 @@ def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
     if c.computation.selection is None:
         return
     attention = c.computation.attentions[0]
+    for node in attention.factors[:1]:
+        yield "a selection beside probabilities that are multiplied before they meet values", node.where
     if not isinstance(attention.keys, nodes.Packed):
         yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
     known = _known_numbers(c)
@@ -277,10 +279,13 @@ def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
 def offsets_need_row_sums(c: Candidate) -> Iterator[Finding]:
     """The offset of quantized values is added as often as probabilities sum up to."""
     for attention in c.computation.attentions:
-        if attention.softmax is None:
+        if attention.softmax is None or attention.factors:
             for node in attention.values.walk():
                 if isinstance(node, nodes.Dequantize) and node.offset is not None:
-                    yield "values with an offset under weights that are no softmax", node.where
+                    what = (
+                        "are no softmax" if attention.softmax is None else "are probabilities times numbers"
+                    )
+                    yield f"values with an offset under weights that {what}", node.where
 
 
 def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:

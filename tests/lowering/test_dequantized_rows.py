@@ -217,3 +217,14 @@ def test_rows_of_numbers_beside_rows_of_integers(tmp_path: Path) -> None:
 def test_queries_that_are_rounded_first_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotLowered, match=r"small_dequantized\.py:\d+: queries that are rounded before"):
         small(tmp_path, query="(query * 0.5).cast(query)")(**prompt(FP16), backend="tile")
+
+
+def test_an_offset_is_added_as_often_as_probabilities_sum_up_to(tmp_path: Path) -> None:
+    """Probabilities times numbers sum up to another number; without an offset that does not matter."""
+    text = SPEC.format(**PLAIN).replace("attend.softmax(s) @", "(attend.softmax(s) * 0.5) @")
+    file = tmp_path / "small_dequantized.py"
+    file.write_text(text)
+    with pytest.raises(NotLowered, match="an offset under weights that are probabilities times numbers"):
+        load_file(file)(**prompt(FP16), backend="tile")
+    file.write_text(text.replace(", offsets.part(which))", ")"))
+    close(prompt(FP16), load_file(file))

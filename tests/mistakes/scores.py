@@ -282,9 +282,10 @@ SCORES = (
         DENSE,
         (("p = attend.softmax(s)", "p = attend.softmax(attend.softmax(s))"),),
         (
-            "mine has no kernel yet: mine.py:20: what acts on the probabilities of "
-            "attend.softmax has no lowering rule yet; let it act on the scores in front, or on "
-            "the result of probabilities @ values; the reference backend computes it"
+            "mine has no kernel yet: mine.py:20: Softmax of the probabilities of attend.softmax "
+            "has no lowering rule yet; multiply them by what is no function of scores, as in (p "
+            "* weight) @ values; let all else act on the scores in front, or on the result of p "
+            "@ values; the reference backend computes it"
         ),
     ),
     Mistake(
@@ -292,9 +293,10 @@ SCORES = (
         DENSE,
         (("p = attend.softmax(s)", "p = attend.softmax(s).where(j <= i)"),),
         (
-            "mine has no kernel yet: mine.py:20: what acts on the probabilities of "
-            "attend.softmax has no lowering rule yet; let it act on the scores in front, or on "
-            "the result of probabilities @ values; the reference backend computes it"
+            "mine has no kernel yet: mine.py:20: a mask on the probabilities of attend.softmax "
+            "has no lowering rule yet; multiply them by what is no function of scores, as in (p "
+            "* weight) @ values; let all else act on the scores in front, or on the result of p "
+            "@ values; the reference backend computes it"
         ),
     ),
     Mistake(

@@ -47,7 +47,8 @@ def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> l
         arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
     load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, size), src=source, where=context.where)
-    applied = [statement for each in modifiers.each for statement in _applied(context, each)]
+    of_scores = [each for each in modifiers.each if not each.of_probabilities]
+    applied = [statement for each in of_scores for statement in _applied(context, each)]
     return [
         *context.rows.first_of_step(),
         load,
@@ -57,6 +58,13 @@ def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> l
         *scale_scores(context),
         *seen_lanes(context, applied),
     ]
+
+
+def factors(context: Context, modifiers: Modifiers) -> list[Statement]:
+    """The step's probabilities times what they are multiplied by; lanes after the last key hold 0."""
+    of_probabilities = [each for each in modifiers.each if each.of_probabilities]
+    applied = [statement for each in of_probabilities for statement in _applied(context, each)]
+    return [*seen_lanes(context, applied), fill_tail(context, Const(0))] if applied else []
 
 
 def _applied(context: Context, modifier: Modifier) -> list[Statement]:

@@ -31,6 +31,7 @@ class Modifier:
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
         load_rows, apply: statements for the rows of each step, before and after the scores have arrived.
+        of_probabilities: whether it acts once these are probabilities, and the sums of rows have taken them.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Modifier:
     prepare_tile: MakeStatements = field(default=_nothing)
     load_rows: MakeStatements = field(default=_nothing)
     apply: MakeStatements = field(default=_nothing)
+    of_probabilities: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,12 +27,6 @@ def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
         NotLowered: when no rule covers the node.
     """
     rule = _MODIFIER_RULES.get(type(node))
-    if isinstance(node, nodes.Softmax):
-        raise NotLowered(
-            "what acts on the probabilities of attend.softmax",
-            node.where,
-            "let it act on the scores in front, or on the result of probabilities @ values",
-        )
     if rule is None:
         raise NotLowered(type(node).__name__, node.where)
     return rule(context, node)
