@@ -108,10 +108,15 @@ def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
     """Vector instructions step from row to row."""
     most = largest_head(c.operator.device.architecture)
     if max(c.head_sizes) > most:
-        yield f"head size {max(c.head_sizes)} (kernels take up to {most})", c.computation.output.where
+        what = f"head size {max(c.head_sizes)} (kernels take up to {most})"
+        yield (
+            what,
+            c.computation.output.where,
+            f"state op.require(size <= {most}, text) where no call has larger ones",
+        )
 
 
-def given_steps_have_all_keys(c: Candidate) -> Iterator[Finding]:
+def int8_probabilities_have_keys_side_by_side(c: Candidate) -> Iterator[Finding]:
     """Probabilities in int8 blocks are of keys side by side, and items of selected blocks may be split."""
     for attention in c.computation.attentions:
         if attention.selected is not None and attention.requantize is not None:
@@ -199,7 +204,7 @@ def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
             yield f"a selection under {kind.name}, which skips keys", node.where
 
 
-def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
+def heads_of_a_selection_fit_one_core(c: Candidate) -> Iterator[Finding]:
     """The heads that are added are rows of one vector core, in all calls within the limits of the target."""
     selection = c.computation.selection
     if selection is None:
@@ -418,7 +423,7 @@ def results_have_the_io_dtype_or_fp32(c: Candidate) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    given_steps_have_all_keys,
+    int8_probabilities_have_keys_side_by_side,
     the_cube_takes_the_io_dtype,
     rows_fit_an_instruction,
     padding_is_added_last,
@@ -428,7 +433,7 @@ RULES: tuple[Rule, ...] = (
     selections_sum_windows_over_groups,
     windows_are_short,
     selections_see_all_keys,
-    groups_fit_a_vector_core,
+    heads_of_a_selection_fit_one_core,
     probabilities_have_the_io_dtype,
     integers_are_multiplied_in_fp16,
     blocks_are_tiles,

@@ -82,7 +82,8 @@ def _each_loaded_once(modifiers: tuple[Modifier, ...], where: SourceLine) -> tup
     for modifier in modifiers:
         buffers = (*modifier.tile_loads, *modifier.row_loads)
         if any(held.get(buffer, modifier.source) != modifier.source for buffer in buffers):
-            raise NotLowered(f"scores and {modifier.source} beside other elements of the same tensor", where)
+            what = f"scores and {modifier.source} beside other elements of the same tensor"
+            raise NotLowered(what, where, "let the call pass it twice, as two inputs")
         if buffers and held.keys() >= set(buffers):
             modifier = replace(
                 modifier,

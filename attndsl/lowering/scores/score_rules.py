@@ -28,7 +28,8 @@ def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
     """
     rule = _MODIFIER_RULES.get(type(node))
     if rule is None:
-        raise NotLowered(type(node).__name__, node.where)
+        forms = f"scores take masks and {', '.join(OPERATIONS)}; they are float32 in kernels, without a cast"
+        raise NotLowered(f"{type(node).__name__} of scores", node.where, forms)
     return rule(context, node)
 
 
