@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from public_programs import run_with_files
 
+from attndsl.base.errors import AttnDslError
 from attndsl.campaign.judging import bound_of
 from attndsl.compiler.prepare_launch import prepare
-from attndsl.emulator.errors import EmulatorError
 from attndsl.emulator.program import Program
 from attndsl.execute.execute import execute
 from attndsl.spec.binding.call import Call
@@ -98,7 +99,8 @@ def run_public(run: PublicRun, expected: Expected) -> Ran:
 
     Raises:
         EmulatorError: it does not compile, or is refused.
-        RuntimeError: it launches nothing or copies nothing.
+        RuntimeError: it launches nothing, copies nothing or something else than a result, or does not end by
+            itself.
     """
     on = device(DEFAULT_DEVICE)
     program = run.build()
@@ -106,13 +108,15 @@ def run_public(run: PublicRun, expected: Expected) -> Ran:
     with tempfile.TemporaryDirectory() as copies:
         report = run_with_files(program, run.arguments, {**run.files, **own}, on, copies=Path(copies))
         found = sorted(Path(copies).iterdir())
+        if report.error:  # what it copied before may be another run's result
+            raise RuntimeError(report.error)
         if not found:
-            raise RuntimeError(f"{program.path.name} copied nothing: {report.error or report.stdout}")
+            raise RuntimeError(f"{program.path.name} copied nothing: {report.stdout}")
         values = np.fromfile(found[-1], expected.plain.dtype)
+        if values.size != expected.plain.size:
+            raise RuntimeError(f"{program.path.name} copied {values.size} numbers, not {expected.plain.size}")
     cycles = sum(launch["cycles"] for launch in report.launches)
     findings = tuple(str(each) for each in report.findings)
-    if report.error:
-        findings += (report.error,)
     return Ran(values, findings, on.microseconds(cycles), report.stdout.strip())
 
 
@@ -147,16 +151,17 @@ def joined(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def compare_problem(problem: Problem) -> bool:
-    """Prints a problem's results side by side. Whether all are right, and ours without findings."""
+    """Prints a problem's results side by side; whether all are right, and ours without findings.
+
+    A kernel that does not compile, dies or copies nothing is a row of its own, and the others run.
+    """
     print(problem.name, flush=True)
     expected = expected_of(problem.call)
-    ours = run_ours(problem.call)
-    right = _told("ours", expected, ours) and not ours.findings
+    ours = _attempt("ours", lambda: run_ours(problem.call))
+    right = ours is not None and _told("ours", expected, ours) and not ours.findings
     for name, run in problem.public.items():
-        try:
-            theirs = run_public(run, expected)
-        except EmulatorError as error:
-            print(f"  {name:<11} does not run: {error}")
+        theirs = _attempt(name, partial(run_public, run, expected))
+        if theirs is None:
             right = False
             continue
         good = _told(name, expected, replace(theirs, values=problem.from_public(theirs.values)), ours)
@@ -164,6 +169,19 @@ def compare_problem(problem: Problem) -> bool:
             print(f"    explained: {run.explained}")
         right &= good or bool(run.explained)
     return right
+
+
+def _attempt(name: str, run: Callable[[], Ran]) -> Ran | None:
+    """What a kernel gave, or a row that says why it gave nothing."""
+    try:
+        return run()
+    except (AttnDslError, RuntimeError) as error:
+        first, *more = str(error).splitlines() or [type(error).__name__]
+        print(f"  {name:<11} does not run: {first}")
+        for line in more:
+            print(f"    {line}")
+        sys.stdout.flush()
+        return None
 
 
 def _told(name: str, expected: Expected, ran: Ran, ours: Ran | None = None) -> bool:

@@ -4,7 +4,8 @@
 
 Kernels are read where they are; nothing of them is stored. Each result is judged as `attndsl verify` judges
 ours: against the spec in float64, by the bound of an element of its dtype. What the judge says of a public
-kernel is printed, and the exit code is 1 where a kernel of either side misses, or ours has a finding. Times
+kernel is printed, and the exit code is 1 where a kernel of either side misses or does not run (the row says
+why, and the rest runs), or ours has a finding. Times
 are of the emulator's model, with data; its error is printed by ``attndsl profile``.
 """
 

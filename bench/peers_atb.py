@@ -1,91 +1,28 @@
 """Problems of ATB's kernels (ascend-transformer-boost), and of our operators on the same numbers.
 
-A checkout is read where it is: its kernels and the tiling that plans their launches, compiled as they stand
-against the headers of a CANN; hosts of ours in ``atb_host`` call them, and stand for the little of ATB's host
-library that the tiling asks for. Nothing of the checkout is stored.
+How they are compiled: ``atb_build``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from atb_build import FLASH, Atb, words_of
+from peer_inputs import PROMPTS, prompt_name, prompts
 from peer_runs import Problem, PublicRun, numbers
-from peers_catlass import PROMPTS, prompt_name, prompts
+from peers_atb_caches import cache_problems
 
-from attndsl.base.disk_cache import content_key, make_entry
-from attndsl.emulator.program import Program, build_program
 from attndsl.emulator.vendor_headers import VendorHeaders
 from attndsl.spec.operator.loader import load
-from attndsl.target import DEFAULT_DEVICE, device
 
 Array = npt.NDArray[Any]
-_HOSTS = Path(__file__).parent / "atb_host"
-_OPERATION = Path("src/kernels/mixkernels/unpad_flash_attention")
-_TILING = ("tiling/flash_attention_tiling.cpp", "tiling/flash_attention_tiling_dependency.cpp")
 _NO_OWN = "a row without keys of its own merges what nobody wrote (contract of relay_attention, section 5)"
-_LIBRARY_HEADERS = (
-    "tensor",
-    "types",
-    "launch_param",
-    "kernel_info",
-    "utils/SVector/SVector",
-    "utils/assert/assert",
-    "utils/checktensor/check_tensor",
-    "utils/compare/compare",
-    "utils/const/op_const",
-    "utils/log/log",
-    "utils/math/math",
-    "utils/platform/platform_info",
-    "utils/status/status",
-)
-"""What sources include of ATB's host library: all of it is ``atb_host/mki.h``."""
-
-
-@dataclass(frozen=True)
-class Atb:
-    """A checkout, and the headers that its kernels are compiled against."""
-
-    checkout: Path
-    headers: VendorHeaders
-
-    def program(self, host: str, kernel: str) -> Program:
-        """One of our hosts with a kernel's source and its tiling.
-
-        Raises:
-            EmulatorError: it does not compile.
-        """
-        operation, kernels = self.checkout / _OPERATION, self.checkout / "src/kernels"
-        return build_program(
-            _HOSTS / host,
-            sources=[operation / "op_kernel" / kernel, *(operation / each for each in _TILING)],
-            include_dirs=[_library(), kernels, kernels / "include", operation / "tiling", _HOSTS],
-            headers=self.headers,
-        )
-
-
-def _library() -> Path:
-    """A folder with the headers of ATB's host library, the same in every run: it is in the key of a build."""
-
-    def write(folder: Path) -> None:
-        for header in _LIBRARY_HEADERS:
-            file = folder / "mki" / f"{header}.h"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f'#include "{_HOSTS / "mki.h"}"\n')
-
-    return make_entry(
-        f"atb-host-{content_key(str(_HOSTS).encode(), *(h.encode() for h in _LIBRARY_HEADERS))}", write
-    )
-
-
-def _words(*values: object) -> tuple[str, ...]:
-    return (str(device(DEFAULT_DEVICE).aic), *map(str, values))
 
 
 def _prompt(atb: Atb, lengths: Sequence[int], heads: int, kv_heads: int, dtype: str, causal: bool) -> Problem:
@@ -95,12 +32,12 @@ def _prompt(atb: Atb, lengths: Sequence[int], heads: int, kv_heads: int, dtype: 
         files["mask"] = made.mask
     size = made.query.shape[-1]
     builds = {
-        "half": partial(atb.program, "prompt_fp16.cpp", "unpad_flash_attention_mix.cce"),
-        "bf16": partial(atb.program, "prompt_bf16.cpp", "unpad_flashattention_bf16_mix.cce"),
+        "half": partial(atb.program, "prompt_fp16.cpp", "unpad_flash_attention_mix.cce", FLASH),
+        "bf16": partial(atb.program, "prompt_bf16.cpp", "unpad_flashattention_bf16_mix.cce", FLASH),
     }
 
     def run(build: str, precise: bool) -> PublicRun:
-        words = _words(dtype, heads, kv_heads, size, 1 / math.sqrt(size), int(precise), int(causal))
+        words = words_of(dtype, heads, kv_heads, size, 1 / math.sqrt(size), int(precise), int(causal))
         read = dict(files)
         if precise and made.mask is not None:  # with HIGH_PRECISION a mask holds 1 where a key is hidden
             read["mask"] = (made.mask != 0).astype(made.mask.dtype)
@@ -158,8 +95,8 @@ def _relay(
     files = {"q": query, "kv_seqlen": keys, "share_map": share_map, "share_len": share_len}
     for prefix, tensors in (("k", key), ("v", value), ("ks", key_share), ("vs", value_share)):
         files |= {f"{prefix}{number}": each for number, each in enumerate(tensors)}
-    words = _words(dtype, batch, len(shared), heads, kv_heads, size, 1 / math.sqrt(size))
-    build = partial(atb.program, "relay.cpp", "relay_attention_decoder_mix.cce")
+    words = words_of(dtype, batch, len(shared), heads, kv_heads, size, 1 / math.sqrt(size))
+    build = partial(atb.program, "relay.cpp", "relay_attention_decoder_mix.cce", FLASH)
     run = PublicRun(build, words, files, explained)
     return Problem(f"relay, {name}, {dtype}", call, lambda values: values.reshape(query.shape), {"ATB": run})
 
@@ -177,3 +114,4 @@ def atb_problems(checkout: Path, headers: VendorHeaders) -> Iterator[Problem]:
     yield _relay(
         atb, "a row with shared keys alone", [0, 50], [0, -1], [128], 4, 4, "half", explained=_NO_OWN
     )
+    yield from cache_problems(atb)

@@ -57,7 +57,7 @@ for _each in COMMANDS:
 
 def main() -> None:
     """Run the command of ``sys.argv`` and end with its exit code."""
-    with seldom_collected():
+    with seldom_collected(for_good=True):
         code = run_command(cli, sys.argv[1:])
     sys.exit(code)
 

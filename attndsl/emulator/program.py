@@ -47,8 +47,11 @@ from attndsl.target import DEFAULT_DEVICE, Device
 from attndsl.target import device as device_named
 from attndsl.target.costs import cost_lines
 
-FOREIGN = Knobs(auto_sync=True, flags_count=True, clean_at_end=True)
-"""Knobs for programs of others: what official builds have on, and what vendor samples lean on."""
+FOREIGN = Knobs(auto_sync=True, flags_count=True, clean_at_end=True, stack_bytes=8 << 20)
+"""Knobs for programs of others: what official builds have on, and what vendor samples lean on.
+
+Their cores have the stack that a process has: compilers that keep each local apart need it for what official
+kernels inline."""
 
 
 @dataclass

@@ -116,6 +116,13 @@ def integers(*exprs: Expr) -> Function:
     return _function(f"({text},)", parts)
 
 
+def definitions(named: tuple[tuple[str, Expr], ...]) -> Callable[[dict[str, Any]], object]:
+    """One function that gives symbols of an environment their values, one after the other."""
+    parts: list[Any] = []
+    texts = [f"e.__setitem__({name!r}, {_exact(value, parts)})" for name, value in named]
+    return _function(f"({', '.join(texts)},)", parts)
+
+
 def _shared_evaluator(expr: Expr) -> Function:
     parts: list[Any] = []
     return _function(_exact(expr, parts), parts)

@@ -18,6 +18,8 @@ class Pipe(Enum):
     They stand in the order in which data pass them, those of the cube core first.
     """
 
+    __hash__ = object.__hash__  # there is one of each; Enum hashes the name anew each time
+
     S = "S"
     MTE2 = "MTE2"
     MTE1 = "MTE1"
@@ -29,6 +31,8 @@ class Pipe(Enum):
 
 class Core(Enum):
     """The two kinds of core; a block is one AIC with two AIVs (MIX 1:2)."""
+
+    __hash__ = object.__hash__  # as of pipes
 
     AIC = "AIC"
     AIV = "AIV"

@@ -39,6 +39,8 @@ _FOLD_SCALARS = {"extent", "found", "value"}
 
 def defined(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines for what follows it in its body."""
+    if type(statement) not in _DEFINING:  # nearly all; asked very often
+        return ()
     if isinstance(statement, Let):
         return (statement.symbol.name,)
     if isinstance(statement, KeepScalars):
@@ -48,7 +50,7 @@ def defined(statement: Statement) -> tuple[str, ...]:
 
 def binds(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines, for what follows it or for what is inside."""
-    if type(statement) not in _DEFINING:  # nearly all; asked very often
+    if type(statement) not in _DEFINING:
         return ()
     if isinstance(statement, KeepScalars):
         return _counted(statement.steps)

@@ -41,13 +41,11 @@ class Statement:
     def inside(self) -> tuple[Statement, ...]:
         """This statement and all inside it, in program order."""
         found: list[Statement] = []
-        self._add_inside(found)
+        open_: list[Statement] = [self]
+        while open_:
+            found.append(open_.pop())
+            open_ += reversed(found[-1].children())
         return tuple(found)
-
-    def _add_inside(self, found: list[Statement]) -> None:
-        found.append(self)
-        for child in self.children():
-            child._add_inside(found)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -409,8 +407,8 @@ def as_stage(statement: Statement) -> Stage:
 def rewrite(statement: Statement, change: Callable[[Statement], Statement | None]) -> Statement | None:
     """Rebuild bottom-up; ``change`` maps each rebuilt statement to its replacement, None drops it."""
     old = statement.children()
-    new = [rewrite(child, change) for child in old]
-    if any(map(is_not, new, old)):
+    new = [rewrite(child, change) for child in old] if old else []
+    if new and any(map(is_not, new, old)):
         if isinstance(statement, Seq):
             statement = seq(*new)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -161,16 +162,19 @@ class CoreState:
         self._device = device
         self.architecture = device.architecture
         self._buffers: dict[Buffer, tuple[_Slot, ...]] = {}
-        self._slots: dict[Buffer, int] = {}
+        self.slots: defaultdict[Buffer, int] = defaultdict(int)
+        """The number of each buffer's current slot."""
         self._current: dict[Buffer, _Slot] = {}
         self._tensors: dict[GlobalTensor, Array] = {}
         self._kept: dict[KeepScalars, list[dict[str, Any]]] = {}
+        self.arrays: defaultdict[Instruction, dict[Any, tuple[Array, ...]]] = defaultdict(dict)
+        """Those of instructions that run again and again, by the places of their regions."""
 
     def value(self, expr: ExprLike) -> Any:
         """The present value of a scalar."""
-        if isinstance(expr, Const):
-            return expr.value
-        return evaluator(expr)(self.scalars) if isinstance(expr, Expr) else expr
+        if isinstance(expr, Expr):
+            return expr.value if isinstance(expr, Const) else evaluator(expr)(self.scalars)
+        return expr
 
     def slot(self, buffer: Buffer) -> Array:
         """The current slot of a buffer; memory that was never written holds NaN."""
@@ -190,21 +194,21 @@ class CoreState:
             raw = np.full(buffer.slots * buffer.elements * held.itemsize, 0xFF, np.uint8)
             slots = raw.view(held).reshape(buffer.slots, -1)
             self._buffers[buffer] = tuple(map(_Slot, slots))
-        current = self._buffers[buffer][self._slots.get(buffer, 0) % buffer.slots]
+        current = self._buffers[buffer][self.slots[buffer]]
         self._current[buffer] = current
         return current
 
     def next_slot(self, lifetime: Alloc) -> None:
         """The lifetime has ended: each of its buffers goes on to its next slot."""
         for buffer in lifetime.buffers:
-            self._slots[buffer] = self._slots.get(buffer, 0) + 1
             if buffer.slots > 1:
+                self.slots[buffer] = (self.slots[buffer] + 1) % buffer.slots
                 self._current.pop(buffer, None)
 
     def take_slot(self, part: Handed) -> None:
         """A part of a lifetime begins that goes from stage to stage: in the slot of the step."""
         for buffer in part.buffers:
-            self._slots[buffer] = int(self.value(part.slot))
+            self.slots[buffer] = int(self.value(part.slot)) % buffer.slots
             self._current.pop(buffer, None)
 
     def note_ring(self, region: GlobalRegion) -> None:

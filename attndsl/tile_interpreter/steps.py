@@ -6,15 +6,19 @@ are plain calls (:func:`step`). Events and barriers order nothing here: they are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
-from attndsl.expr.compiled_evaluation import Function, evaluator, integers
+from attndsl.expr.compiled_evaluation import Function, definitions, evaluator, integers
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions.vector import OnArrays
+from attndsl.tile.scalars import extents_of, loads
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -139,14 +143,17 @@ def step(statement: Statement) -> Step | None:
 
 
 def _instruction(item: Instruction) -> Step:
-    run, ring, known = item.run, _ring_of(item), None
+    run: Callable[[CoreState], None] = item.run
+    if isinstance(item, OnArrays):
+        run = _on_known_arrays(item)
+    ring, known = _ring_of(item), None
 
     def step(core: CoreState) -> None:
         nonlocal known
         limits = known
         if limits is None or limits.architecture is not core.architecture:
             known = limits = open_limits(item, core.architecture)
-        if limits.present is not None:
+        if limits.present is not None and limits.present(core.scalars) not in limits.seen:
             limits.check(core.scalars, core.value)
         if ring is not None:
             core.note_ring(ring)
@@ -158,6 +165,32 @@ def _instruction(item: Instruction) -> Step:
     return step
 
 
+def _on_known_arrays(item: OnArrays) -> Callable[[CoreState], None]:
+    """An instruction on arrays that a core has made before where its regions were in the same places: in a
+    loop they are in few."""
+    regions = (item.dst, *item.sources())
+    extents = [extent for region in regions for extent in extents_of(region)]
+    if any(True for extent in extents for _ in loads(extent)):
+        return item.run  # memory decides
+    names = sorted({name for extent in extents for name in extent.symbols()})
+    turning = tuple(dict.fromkeys(region.buffer for region in regions if region.buffer.slots > 1))
+    present: Callable[[Mapping[str, Any]], Any] = itemgetter(*names) if names else lambda scalars: ()
+    slots = itemgetter(*turning) if turning else None
+    apply = item.apply
+
+    def run(core: CoreState) -> None:
+        place = present(core.scalars)
+        if slots is not None:
+            place = (place, slots(core.slots))
+        known = core.arrays[item]
+        arrays = known.get(place)
+        if arrays is None:
+            arrays = known[place] = item.arrays(core)
+        apply(core, arrays)
+
+    return run
+
+
 def _ring_of(item: Instruction) -> GlobalRegion | None:
     """Where a cube core writes to a ring of its block."""
     region = getattr(item, "dst", None)
@@ -166,11 +199,12 @@ def _ring_of(item: Instruction) -> GlobalRegion | None:
     return region if region.tensor.role == "workspace" and region.tensor.shared == "block" else None
 
 
-def _let(item: Let) -> Step:
-    name, value = item.symbol.name, evaluator(item.value)
+def _lets(*items: Let) -> Step:
+    """Scalars that are defined one after the other."""
+    define = definitions(tuple((item.symbol.name, item.value) for item in items))
 
     def step(core: CoreState) -> None:
-        core.scalars[name] = value(core.scalars)
+        define(core.scalars)
 
     return step
 
@@ -239,7 +273,7 @@ def _handed(item: Handed) -> Step:
 
 
 def _all(statement: Seq | Stage) -> Step | None:
-    steps = tuple(found for child in statement.children() if (found := step(child)) is not None)
+    steps = tuple(_in_a_row(statement.children()))
     if len(steps) < 2:
         return steps[0] if steps else None
 
@@ -248,6 +282,15 @@ def _all(statement: Seq | Stage) -> Step | None:
             each(core)
 
     return run
+
+
+def _in_a_row(children: Iterable[Statement]) -> Iterator[Step]:
+    """The steps of statements that follow each other; definitions in a row are one."""
+    for is_let, items in groupby(children, lambda child: isinstance(child, Let)):
+        if is_let:
+            yield _lets(*(item for item in items if isinstance(item, Let)))
+        else:
+            yield from (found for item in items if (found := step(item)) is not None)
 
 
 def _pick(item: PickTensor) -> Step:
@@ -263,7 +306,7 @@ def _raise_flag(item: SetCrossFlag) -> Step:
 
 
 _MAKERS: dict[type[Statement], Callable[..., Step | None]] = {
-    Let: _let,
+    Let: _lets,
     For: _for,
     If: _if,
     Earlier: _earlier,

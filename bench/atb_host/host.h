@@ -7,11 +7,7 @@
 #include <iterator>
 
 #include "acl/acl.h"
-#include "atbops/params/unpad_flash_attention.h"
-#include "flash_attention_tiling.h"
 #include "mki.h"
-
-using Parameters = AtbOps::OpParam::UnpadFlashAttention;
 
 inline void require(bool holds, const char* what) {
   if (holds) return;
@@ -39,9 +35,10 @@ void* copied(const std::vector<T>& values) {
   if (bytes) aclrtMemcpy(memory, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
   return memory;
 }
-// A tensor of 16-bit elements; its first dimension is what the file holds.
-inline Mki::Tensor tensor(const std::string& name, Mki::TensorDType dtype, Mki::SVector<int64_t> inner) {
-  const std::vector<uint16_t> values = numbers<uint16_t>(name);
+// A tensor; its first dimension is what the file holds.
+template <class T = uint16_t>
+Mki::Tensor tensor(const std::string& name, Mki::TensorDType dtype, Mki::SVector<int64_t> inner) {
+  const std::vector<T> values = numbers<T>(name);
   int64_t row = 1;
   for (int64_t each : inner) row *= each;
   inner.insert(inner.begin(), static_cast<int64_t>(values.size()) / row);
@@ -50,6 +47,10 @@ inline Mki::Tensor tensor(const std::string& name, Mki::TensorDType dtype, Mki::
   made.desc.dims = inner;
   made.data = copied(values);
   return made;
+}
+// A table of blocks for so many rows.
+inline Mki::Tensor table(int64_t rows) {
+  return tensor<int32_t>("table", Mki::TENSOR_DTYPE_INT32, {static_cast<int64_t>(numbers<int32_t>("table").size()) / rows});
 }
 inline Mki::TensorDType dtype_of(const char* name) { return std::strcmp(name, "bf16") ? Mki::TENSOR_DTYPE_FLOAT16 : Mki::TENSOR_DTYPE_BF16; }
 
@@ -66,12 +67,14 @@ inline void start(const char* cores) {
   aclInit(nullptr);
   aclrtSetDevice(0);
 }
-inline Plan planned(const Parameters& parameters, std::vector<Mki::Tensor> inputs) {
+template <class Tiling, class Parameters>
+Plan planned(Tiling tiling, const Parameters& parameters, std::vector<Mki::Tensor> inputs, std::vector<Mki::Tensor> outputs = {}) {
   Mki::LaunchParam launch;
   launch.parameters = Mki::Any(parameters);
   launch.inputs = std::move(inputs);
+  launch.outputs = std::move(outputs);
   Plan plan;
-  require(AtbOps::FlashAttentionTiling(launch, plan.info).Ok(), "the tiling refuses the call");
+  require(tiling(launch, plan.info).Ok(), "the tiling refuses the call");
   for (uint64_t bytes : plan.info.scratch) plan.scratch.push_back(device(bytes));
   plan.tiling = copied(plan.info.tiling);
   uint64_t address = 0;
@@ -79,6 +82,7 @@ inline Plan planned(const Parameters& parameters, std::vector<Mki::Tensor> input
   rtGetC2cCtrlAddr(&address, &length);
   plan.sync = reinterpret_cast<void*>(address);
   aclrtCreateStream(&plan.stream);
+  attnemu::set_tiling_key(plan.info.key);
   return plan;
 }
 // Copies the result, which ends the run.

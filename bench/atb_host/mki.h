@@ -51,20 +51,22 @@ class Any {
   explicit Any(const T& held) : held_(held) {}
   const std::type_info& Type() const { return held_.type(); }
   template <class T>
-  T as() const { return std::any_cast<T>(held_); }
+  const T& as() const { return std::any_cast<const T&>(held_); }
 
  private:
   std::any held_;
 };
 template <class T>
-T AnyCast(const Any& any) { return any.as<T>(); }
+const T& AnyCast(const Any& any) { return any.as<T>(); }
 
 class LaunchParam {
  public:
   Any parameters;
   std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
   const Any& GetParam() const { return parameters; }
   const Tensor& GetInTensor(size_t index) const { return inputs.at(index); }
+  const Tensor& GetOutTensor(size_t index) const { return outputs.at(index); }
 };
 
 // What a tiling decides: its words, the sizes of the scratch, blocks and the key.
@@ -83,6 +85,7 @@ class KernelInfo {
 };
 
 enum class CoreType { CORE_TYPE_CUBE, CORE_TYPE_VECTOR };
+enum class PlatformType { ASCEND_310P, ASCEND_910A, ASCEND_910B };
 class PlatformInfo {
  public:
   static PlatformInfo& Instance() {
@@ -91,11 +94,14 @@ class PlatformInfo {
   }
   uint32_t cubes = 0;
   uint32_t GetCoreNum(CoreType type) const { return type == CoreType::CORE_TYPE_CUBE ? cubes : 2 * cubes; }
+  PlatformType GetPlatformType() const { return PlatformType::ASCEND_910B; }
 };
 
 namespace Utils {
 template <class T>
 T RoundUp(T value, T step) { return (value + step - 1) / step * step; }
+template <class T>
+T CeilDiv(T value, T part) { return (value + part - 1) / part; }
 template <class T>
 struct Compare {
   static bool IsEqual(const T& one, const T& other) { return one == other; }

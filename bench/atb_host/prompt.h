@@ -1,6 +1,6 @@
 // What runs ATB's kernels of prompts: CORES DTYPE HEADS KV_HEADS SIZE SCALE PRECISE TRIANGLE, tensors from files in the folder.
 #pragma once
-#include "host.h"
+#include "flash.h"
 
 // A mask of MASK.bin is square. PRECISE: scores in float, where halves are given; TRIANGLE: the mask is one tile of a causal one.
 template <class Launch>
@@ -31,7 +31,6 @@ int run_prompt(int count, char** words, Launch launch) {
   Plan plan = planned(p, inputs);
   const size_t bytes = query.desc.dims[0] * heads * size * 2;
   void* out = device(bytes);
-  attnemu::set_tiling_key(plan.info.key);
   launch(plan, inputs, out);
   return finished(plan, out, bytes);
 }

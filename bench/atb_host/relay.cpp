@@ -1,5 +1,5 @@
 // Runs ATB's kernel of relay attention: CORES DTYPE BATCH GROUPS HEADS KV_HEADS SIZE SCALE, tensors from files in the folder.
-#include "host.h"
+#include "flash.h"
 #include "aclrtlaunch_relay_attention_decoder_mix.h"
 
 namespace {

@@ -285,6 +285,16 @@ def test_more_cores_than_memory_are_refused(tmp_path):
     assert report.error is not None and "launch of chain: 65000 blocks of 1 cores need" in report.error
 
 
+def test_cores_have_the_stack_of_a_process(tmp_path):
+    path = tmp_path / "chain.cpp"
+    big = "volatile uint8_t big[4 << 20]; for (int i = 0; i < 4 << 20; i += 512) big[i] = 1;"
+    path.write_text(VECTOR.replace("  TPipe pipe;", f"  {big}\n  TPipe pipe;"))
+    program = build_program(path)
+    assert program.run().ok
+    report = program.run(knobs=replace(FOREIGN, stack_bytes=1 << 20))
+    assert report.error is not None and "stack is exhausted" in report.error
+
+
 def test_automatic_synchronisation_is_a_switch(tmp_path):
     path = tmp_path / "chain.cpp"
     path.write_text(VECTOR)

@@ -27,7 +27,7 @@ SENTINEL = np.float32(-7)
 STEPS = {
     "masked": "set_vector_mask(0, (1ull << 40) - 1); vadd(z, x, y, 2, 1, 1, 1, 8, 8, 8);",
     "counted": "set_mask_count(); set_vector_mask(0, 100); vexp(z, x, 1, 1, 1, 8, 8); set_mask_norm();",
-    "strided": "vmuls(z, x, 3.0f, 2, 1, 2, 8, 16);",
+    "strided": "vmuls(z, x, float32_t(3), 2, 1, 2, 8, 16);",
     "rounded": "vconv_f322f16r(wh, x, 4, 1, 1, 4, 8); pipe_barrier(PIPE_V); vconv_f162f32(z, wh, 4, 1, 1, 8, 4);",
     "scalar_selected": "vcmpvs_gt(wb, x, 0.0f, 2, 1, 1, 8, 8); vector_dup(w + 64, 5.0f, 1, 1, 1, 8, 0); pipe_barrier(PIPE_V);"
     "set_cmpmask(w + 64); pipe_barrier(PIPE_V); vsel(z, x, wb, 2, 1, 1, 1, 8, 8, 8, 1);",

@@ -13,14 +13,18 @@ import attndsl
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import key_range, tile_bounds
+from attndsl.lowering.attention.score_matmul import scores_of
+from attndsl.lowering.attention.step_scores import scored
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier, share_loads_across_attentions
+from attndsl.lowering.emit.loop_scalars import KEYS, STEP_ROWS
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks import mask_rules
 from attndsl.lowering.masks.key_conditions import LARGEST
 from attndsl.lowering.masks.mask_kind import KnownNumbers, MaskKind
 from attndsl.lowering.masks.mask_rules import lower_mask, mask_kind
 from attndsl.lowering.masks.visible_interval import Interval
+from attndsl.tile.statements import seq
 from tests.support.builders import (
     DECODING,
     PADDED,
@@ -49,6 +53,7 @@ i, j, n, W = Symbol("i"), Symbol("j"), Symbol("n"), Symbol("W")
 CAUSAL = masked(j > i)
 WINDOW = masked((j > i) | (j < i - W))
 LANES = "score[row * tileKeys + round_up(keys, repeatLanes)]"
+KEY_LANES = "score[row * tileKeys + keys]"
 FIRST, LAST = "firstQuery + (rowBegin + r0) // heads", "firstQuery + (rowBegin + r0 + stepRows - 1) // heads"
 
 
@@ -141,9 +146,10 @@ def test_bytes_of_all_rows_become_bits_once_a_tile(axes: tuple[str, ...]) -> Non
         "V     maskHalf[keys] = Cast(maskBytes[keys]) float16 CAST_NONE",
         "V     maskKeep[max(tileKeys // 8, 32)] bits = maskHalf[round_up(keys, 128)] EQ 0",
     ]
-    assert lines(made.apply(c)) == [
+    assert lines(made.apply(c)) == []
+    assert lines(made.finish(c)) == [
         "for row in 0..stepRows:",
-        f"V     {LANES} = Select(maskKeep, {LANES}, -inf)",
+        f"V     {KEY_LANES} = Select(maskKeep, {KEY_LANES}, -inf)",
     ]
 
 
@@ -155,7 +161,32 @@ def test_bytes_of_positions_are_loaded_with_the_rows(axes: tuple[str, ...]) -> N
     (load,) = lines(made.load_rows(c))
     assert "(firstQuery + (rowBegin + r0) // heads) * maskStrideQ + firstKey" in load
     assert ("batch * maskStrideB" in load) is ("B" in axes)
-    assert lines(made.apply(c))[0].startswith("for position in 0..")
+    assert lines(made.begin(c)) == ["V     maskHalf[keys] = Cast(maskBytes[keys]) float16 CAST_NONE"]
+    first, loop, *of_others = lines(made.apply(c))
+    assert first == "V     maskKeep[round_up(tileKeys, 256) // 8] bits = maskHalf[round_up(keys, 128)] EQ 0"
+    assert loop.startswith("for position in 1..") and len(of_others) == 2
+    assert lines(made.finish(c))[1].endswith(f", {KEY_LANES}, -inf)")
+
+
+def test_bytes_of_positions_that_two_masks_widen_are_widened_by_each_of_them() -> None:
+    """The first would leave the bytes of its last position to the second."""
+    c = padded(bytes_over("Q", "T"), bytes_over("Q", "T"))
+    for made in (lower_mask(c, node) for node in c.attention.modifiers):
+        assert lines(made.begin(c)) == []
+        assert lines(made.apply(c))[0].startswith("for position in 0..")
+
+
+@pytest.mark.parametrize(("axes", "waits"), [(("Q", "T"), False), (("B", "N", "Q", "T"), True)])
+def test_lanes_after_the_last_key_are_filled_before_a_mask_that_leaves_them_alone(
+    axes: tuple[str, ...], waits: bool
+) -> None:
+    c = padded(CAUSAL, bytes_over(*axes))
+    modifiers = tuple(lower_mask(c, node) for node in c.attention.modifiers)
+    (made,) = share_loads_across_attentions([modifiers], c.where)
+    found = lines(seq(*scored(c, made, scores_of(c).region(Const(0), STEP_ROWS, KEYS, c.tile_keys))))
+    tail = found.index("if keys % repeatLanes != 0:")
+    last = max(place for place, line in enumerate(found) if "= Select(" in line)
+    assert (tail > last) is waits
 
 
 def test_byte_masks_skip_no_keys() -> None:
@@ -218,7 +249,7 @@ def test_a_period_is_tested_once_a_tile() -> None:
         f"V     {numbers} = Add({numbers}, {quotients})",
         f"V     keyTest0Bits0[ceil_div(keys, repeatLanes) * 8] bits = {numbers} EQ 1",
     ]
-    assert lines(made.apply(c))[-1] == f"V     {LANES} = Select(keyTest0Bits0, {LANES}, -inf)"
+    assert lines(made.apply(c))[-1] == f"V     {KEY_LANES} = Select(keyTest0Bits0, {KEY_LANES}, -inf)"
 
 
 def test_a_period_from_the_query_is_tested_row_by_row() -> None:

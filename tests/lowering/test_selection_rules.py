@@ -148,10 +148,14 @@ def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
     place, row = "rowInverse[r0 + stepRows]", "rowSum[r0 + stepRows]"
     inverse = found.index(f"V     {place} = Div({place}, {row})")
     assert f"V     {place} = Duplicate(1)" in found[:inverse]
-    assert found[-2:] == [
+    sums = "window[(r0 + row) // heads * windowRow + windowLead + keys]"
+    assert [line.strip() for line in found[-6:]] == [
+        "if heads == addedRows and heads != 1:",
         "for row in 0..stepRows by addedRows:",
-        "V     window[(r0 + row) // heads * windowRow + windowLead + keys] = "
-        "Add(window[(r0 + row) // heads * windowRow + windowLead + keys], score[row * tileKeys + keys])",
+        f"V     {sums} = Add(score[row * tileKeys + keys], score[(row + addedRows // 2) * tileKeys + keys])",
+        "else:",
+        "for row in 0..stepRows by addedRows:",
+        f"V     {sums} = Add({sums}, score[row * tileKeys + keys])",
     ]
     assert not any("= Div(score" in each for each in found)
 
@@ -167,13 +171,17 @@ def test_the_levels_of_the_tree_add_each_row_once_and_meet_one_position(heads: i
         rows_here = min(step, total - r0)
         rows = [1 << (r0 + row) for row in range(rows_here)]
         for apart in head_sums.levels(context):
-            if heads % (2 * apart):
+            if heads % (2 * apart) or heads == 2 * apart:
                 continue
             for row in range(0, rows_here, 2 * apart):
                 rows[row] += rows[row + apart]
         added = int(head_sums.rows_of_sums(context).evaluate({"heads": heads}))
         for row in range(0, rows_here, added):
-            sums[(r0 + row) // heads] += rows[row]
+            if heads == added and heads != 1:
+                assert sums[(r0 + row) // heads] == 0, "a position's sums are there at once"
+                sums[(r0 + row) // heads] = rows[row] + rows[row + added // 2]
+            else:
+                sums[(r0 + row) // heads] += rows[row]
     assert sums == [((1 << heads) - 1) << heads * position for position in range(3)]
 
 

@@ -80,28 +80,29 @@ _HIDE_OR_ADD = ("actual_seq_lengths", "block_table", "attn_mask", "pse_shift")
 _PLAIN: dict[str, Any] = {"dtype(key)": "float16", "layout(key)": "BNSD", "layout(value)": "BNSD", "B": 1}
 
 
+_LONG_PROMPT: dict[str, Any] = {**_SLOPED, "longest(seqLen)": 1500, "longest keys(seqLen)": 1500}
+
+
 @pytest.mark.parametrize(
-    ("mode", "pins", "size"),
+    ("mode", "pins", "dtype", "size"),
     [
-        (
-            "self_attention_pa_encoder",
-            {**_SLOPED, "longest(seqLen)": 1500, "longest keys(seqLen)": 1500},
-            LARGEST_WITH_SLOPES,
-        ),
+        ("self_attention_pa_encoder", _LONG_PROMPT, "float16", LARGEST_WITH_SLOPES["float16"]),
+        ("self_attention_pa_encoder", _LONG_PROMPT, "bfloat16", LARGEST_WITH_SLOPES["bfloat16"]),
         (
             "incre_flash_attention",
             {**_PLAIN, "S": 1500, **{f"given({name})": False for name in _HIDE_OR_ADD}},
+            "float16",
             512.0,
         ),
     ],
-    ids=["slopes", "no slopes"],
+    ids=["slopes", "slopes bfloat16", "no slopes"],
 )
 def test_values_are_bounded_where_slopes_make_weights_no_powers_of_two(
-    mode: str, pins: dict[str, Any], size: float
+    mode: str, pins: dict[str, Any], dtype: str, size: float
 ) -> None:
     """1500 keys have about equal weights, and values of a third of the row sum; with slopes smaller ones."""
-    found = filler(mode, **{FILL: PROBE, "dtype(query)": "float16", **pins})
-    assert bool(found.roles.named(argument_roles.SLOPE)) is (size == LARGEST_WITH_SLOPES)
+    found = filler(mode, **{FILL: PROBE, "dtype(query)": dtype, **pins})
+    assert bool(found.roles.named(argument_roles.SLOPE)) is (size == LARGEST_WITH_SLOPES[dtype])
     assert found.extents["T"] == 1500
     assert set(np.unique(np.abs(found.made["value"].astype(np.float64)))) <= {size, ALARM * size}
 

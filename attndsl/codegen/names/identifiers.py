@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from attndsl.base.reserved_names import is_taken, plain
 
@@ -60,6 +61,7 @@ def file_stem(name: str) -> str:
     return text[:_LONGEST_STEM].rstrip("_")
 
 
+@lru_cache(maxsize=4096)
 def pascal(name: str) -> str:
     """``some_attention`` as ``SomeAttention``, ``scoreRing`` as ``ScoreRing``."""
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"_+", identifier(name)))

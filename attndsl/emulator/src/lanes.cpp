@@ -38,16 +38,61 @@ LaneShape register_shape(uint32_t repeats, uint32_t lanes) {
   return LaneShape::masked(LaneMask{{r.mask[0], r.mask[1]}}, repeats, lanes);
 }
 
+namespace {
+
+// The bytes of a block's lanes, a bit each: of each lane all `size`.
+uint32_t bytes_of_lanes(uint32_t lanes, uint32_t size) {
+  switch (size) {
+    case 1: return lanes;
+    case 2:
+      lanes = (lanes | lanes << 8) & 0x00FF00FF;
+      lanes = (lanes | lanes << 4) & 0x0F0F0F0F;
+      lanes = (lanes | lanes << 2) & 0x33333333;
+      return ((lanes | lanes << 1) & 0x55555555) * 3;
+    case 4:
+      lanes = (lanes | lanes << 12) & 0x000F000F;
+      lanes = (lanes | lanes << 6) & 0x03030303;
+      return ((lanes | lanes << 3) & 0x11111111) * 15;
+    case 8:
+      lanes = (lanes | lanes << 14) & 0x00030003;
+      return ((lanes | lanes << 7) & 0x01010101) * 0xFF;
+    default: return lanes ? kAllBytes : 0;
+  }
+}
+
+// The lanes of a block of which all bytes are set.
+uint32_t lanes_of_bytes(uint32_t bytes, uint32_t size) {
+  switch (size) {
+    case 1: return bytes;
+    case 2:
+      bytes &= bytes >> 1 & 0x55555555;
+      bytes = (bytes | bytes >> 1) & 0x33333333;
+      bytes = (bytes | bytes >> 2) & 0x0F0F0F0F;
+      bytes = (bytes | bytes >> 4) & 0x00FF00FF;
+      return (bytes | bytes >> 8) & 0xFFFF;
+    case 4:
+      bytes &= bytes >> 1;
+      bytes &= bytes >> 2 & 0x11111111;
+      bytes = (bytes | bytes >> 3) & 0x03030303;
+      bytes = (bytes | bytes >> 6) & 0x000F000F;
+      return (bytes | bytes >> 12) & 0xFF;
+    case 8:
+      bytes &= bytes >> 1;
+      bytes &= bytes >> 2;
+      bytes &= bytes >> 4 & 0x01010101;
+      bytes = (bytes | bytes >> 7) & 0x00030003;
+      return (bytes | bytes >> 14) & 0xF;
+    default: return bytes == kAllBytes;
+  }
+}
+
+}  // namespace
+
 uint32_t block_bytes(const LaneMask& m, uint32_t block, uint32_t size) {
   uint32_t per_block = kBlock / size, first = block * per_block;
   uint64_t bits = first >= 128 ? 0 : m.bits[first >> 6] >> (first & 63);
-  uint32_t lanes = static_cast<uint32_t>(bits & (per_block == 32 ? 0xFFFFFFFFull : (1ull << per_block) - 1));
-  uint32_t all = per_block == 32 ? 0xFFFFFFFFu : (1u << per_block) - 1;
-  if (lanes == all) return kAllBytes;
-  uint32_t out = 0;
-  for (uint32_t i = 0; i < per_block; ++i)
-    if (lanes >> i & 1) out |= ((size == 32 ? 0xFFFFFFFFu : (1u << size) - 1)) << (i * size);
-  return out;
+  uint32_t all = per_block == 32 ? kAllBytes : (1u << per_block) - 1;
+  return bytes_of_lanes(static_cast<uint32_t>(bits) & all, size);
 }
 
 void add_lanes(Instruction& op, const LaneOperand& o, const LaneShape& s, AccessKind kind) {
@@ -151,14 +196,6 @@ Work repeat_work(Op op, const LaneShape& s, const LaneOperand& dst, const LaneOp
 
 namespace {
 
-uint32_t bytes_to_lanes(uint32_t bytes, uint32_t size) {
-  if (bytes == kAllBytes) return size == 1 ? kAllBytes : (1u << (kBlock / size)) - 1;
-  uint32_t out = 0, one = size == 32 ? kAllBytes : (1u << size) - 1;
-  for (uint32_t i = 0; i < kBlock / size; ++i)
-    if ((bytes >> (i * size) & one) == one) out |= 1u << i;
-  return out;
-}
-
 // The words of definedness of one repeat where its lanes fill whole blocks of the memory, else null; `blocks` of them.
 const uint32_t* whole_blocks(const LaneOperand& o, uint32_t repeat, uint32_t lanes, uint32_t& blocks) {
   uint64_t at = o.repeat_at(repeat), bytes = static_cast<uint64_t>(lanes) * dtype_size(o.type);
@@ -184,7 +221,7 @@ LaneMask defined_lanes(const LaneOperand& o, uint32_t repeat, uint32_t lanes) {
   uint64_t at = o.repeat_at(repeat);
   for (uint32_t b = 0; b < blocks; ++b, at += o.block_step * static_cast<uint64_t>(kBlock)) {
     if (at >= o.memory->bytes) break;
-    uint64_t bits = bytes_to_lanes(o.memory->defined_at(at), size);
+    uint64_t bits = lanes_of_bytes(o.memory->defined_at(at), size);
     uint32_t first = b * per_block;
     m.bits[first >> 6] |= bits << (first & 63);
   }

@@ -45,20 +45,32 @@ void defined_rows(const Memory& m, uint64_t at, DType type, uint32_t rows, uint3
     }
 }
 
-constexpr uint32_t kTile = 32, kWide = 16, kVectors = kTile / kWide;
+// Sums of a tile stay in registers: as many as the processor has, of its width.
+#ifdef __AVX512F__
+constexpr uint32_t kWide = 16;
+constexpr int kRows = 8;
+#else
+constexpr uint32_t kWide = 8;
+constexpr int kRows = 4;
+#endif
+constexpr uint32_t kVectors = 2, kTile = kVectors * kWide;
 
-// acc[rows][32] += a[rows, k] * b[k, 32 of n], k in order, one rounding a product and one a sum. Vectors of the compiler keep
-// the sums in registers; they change no result.
+// c[Rows][width] += a[Rows, k] * panel[k, kTile], k in order, one rounding a product and one a sum. Vectors of the compiler
+// change no result.
 template <int Rows, class T>
-void tile(const T* a, uint32_t k, const T* b, uint32_t n, T* c, uint32_t width) {
+void tile(const T* a, uint32_t k, const T* panel, uint32_t n, T* c, uint32_t width) {
   typedef T Vector __attribute__((vector_size(kWide * sizeof(T))));
   T edge[Rows][kTile] = {};
   for (int r = 0; r < Rows; ++r) std::memcpy(edge[r], c + static_cast<uint64_t>(r) * n, width * sizeof(T));
   Vector sum[Rows][kVectors];
-  std::memcpy(sum, edge, sizeof sum);
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (uint32_t j = 0; j < kVectors; ++j) std::memcpy(&sum[r][j], edge[r] + j * kWide, sizeof(Vector));
   for (uint32_t i = 0; i < k; ++i) {
     Vector row[kVectors];
-    std::memcpy(row, b + static_cast<uint64_t>(i) * n, sizeof row);
+#pragma GCC unroll 16
+    for (uint32_t j = 0; j < kVectors; ++j) std::memcpy(&row[j], panel + i * kTile + j * kWide, sizeof(Vector));
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r) {
       T f = a[static_cast<uint64_t>(r) * k + i];
@@ -66,17 +78,21 @@ void tile(const T* a, uint32_t k, const T* b, uint32_t n, T* c, uint32_t width) 
       for (uint32_t j = 0; j < kVectors; ++j) sum[r][j] += f * row[j];
     }
   }
-  std::memcpy(edge, sum, sizeof sum);
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (uint32_t j = 0; j < kVectors; ++j) std::memcpy(edge[r] + j * kWide, &sum[r][j], sizeof(Vector));
   for (int r = 0; r < Rows; ++r) std::memcpy(c + static_cast<uint64_t>(r) * n, edge[r], width * sizeof(T));
 }
 
-// b has 32 spare elements behind its end.
+// c[m, n] += a[m, k] * b, which is in panels.
 template <class T>
-void product(const T* a, const T* b, T* c, uint32_t m, uint32_t n, uint32_t k) {
+void product(const T* a, const T* panels, T* c, uint32_t m, uint32_t n, uint32_t k) {
   for (uint32_t j = 0; j < n; j += kTile) {
+    const T* panel = panels + static_cast<uint64_t>(j) * k;
     uint32_t width = n - j < kTile ? n - j : kTile, i = 0;
-    for (; i + 8 <= m; i += 8) tile<8>(a + static_cast<uint64_t>(i) * k, k, b + j, n, c + static_cast<uint64_t>(i) * n + j, width);
-    for (; i < m; ++i) tile<1>(a + static_cast<uint64_t>(i) * k, k, b + j, n, c + static_cast<uint64_t>(i) * n + j, width);
+    for (; i + kRows <= m; i += kRows) tile<kRows>(a + static_cast<uint64_t>(i) * k, k, panel, n, c + static_cast<uint64_t>(i) * n + j, width);
+    for (; i < m; ++i) tile<1>(a + static_cast<uint64_t>(i) * k, k, panel, n, c + static_cast<uint64_t>(i) * n + j, width);
   }
 }
 
@@ -114,16 +130,20 @@ void load_result(const Memory& m, uint64_t at, T* c, uint32_t rows, uint32_t col
       std::memcpy(c + static_cast<uint64_t>(i) * columns + g * 16, m.data + at + (g * m16 + i) * 64, (columns - g * 16 < 16 ? columns - g * 16 : 16) * 4);
 }
 
-std::vector<float> float_a, float_b, float_c, transposed;
-std::vector<int32_t> int_a, int_b, int_c;
+std::vector<float> float_a, float_b, float_c, float_panels;
+std::vector<int32_t> int_a, int_c, int_panels;
 std::vector<uint8_t> row_ok, column_ok;
 
+// Rows [n, k] as columns of panels: kTile of them side by side, k by k, those behind the last one zero.
 template <class T>
-void transpose(const std::vector<float>& from, std::vector<T>& to, uint32_t rows, uint32_t columns) {
-  to.assign(static_cast<size_t>(rows) * columns + kTile, T(0));
-  for (uint32_t r0 = 0; r0 < rows; r0 += 16)
-    for (uint32_t c = 0; c < columns; ++c)
-      for (uint32_t r = r0; r < rows && r < r0 + 16; ++r) to[static_cast<size_t>(c) * rows + r] = static_cast<T>(from[static_cast<size_t>(r) * columns + c]);
+void to_panels(const std::vector<float>& from, std::vector<T>& to, uint32_t n, uint32_t k) {
+  to.assign(round_up(n, kTile) * k, T(0));
+  for (uint32_t j = 0; j < n; j += kTile) {
+    T* panel = to.data() + static_cast<size_t>(j) * k;
+    uint32_t width = n - j < kTile ? n - j : kTile;
+    for (uint32_t i = 0; i < k; ++i)
+      for (uint32_t r = 0; r < width; ++r) panel[i * kTile + r] = static_cast<T>(from[static_cast<size_t>(j + r) * k + i]);
+  }
 }
 
 // To 11 bits behind the leading one, nearest; ties to even or to zero.
@@ -201,7 +221,7 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   }
   auto finish = [&](auto& left, auto& right, auto& result) {
     using T = typename std::decay_t<decltype(result)>::value_type;
-    result.assign(static_cast<size_t>(p.m) * p.n + kTile, T(0));
+    result.assign(static_cast<size_t>(p.m) * p.n, T(0));
     if (p.accumulate) load_result(*c.memory, c.at, result.data(), p.m, p.n);
     if (bias)
       for (uint32_t i = 0; i < p.m; ++i) std::memcpy(result.data() + static_cast<size_t>(i) * p.n, bias->memory->data + bias->at, p.n * 4ull);
@@ -210,11 +230,11 @@ void multiply(const char* what, const SourceLine& at, Place c, DType c_type, Pla
   };
   if (c_type == DType::I32) {
     int_a.assign(float_a.begin(), float_a.end());
-    transpose(float_b, int_b, p.n, p.k);
-    finish(int_a, int_b, int_c);
+    to_panels(float_b, int_panels, p.n, p.k);
+    finish(int_a, int_panels, int_c);
   } else {
-    transpose(float_b, transposed, p.n, p.k);
-    finish(float_a, transposed, float_c);
+    to_panels(float_b, float_panels, p.n, p.k);
+    finish(float_a, float_panels, float_c);
   }
 }
 

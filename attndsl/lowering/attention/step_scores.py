@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,8 +10,8 @@ from attndsl.expr import Const, Expr, Symbol, round_up
 from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.context.modifiers import Modifier, Modifiers
-from attndsl.lowering.emit.loop_scalars import KEYS, LOWEST, REPEAT_LANES, SPAN, STEP_ROWS
+from attndsl.lowering.context.modifiers import Modifiers
+from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES, SPAN, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -27,48 +28,67 @@ def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]
 
 
 def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
-    """The step's scores in the unified buffer, modified; lanes after the last key hold the lowest number."""
+    """The step's scores in the unified buffer, modified; lanes after the last key hold -inf.
+
+    So these change no maximum, and are 0 as exponentials: of a row whose maximum is finite. They are filled
+    before the last step of the last modifier, if that leaves them alone: it waits for them and for what it
+    needs at once.
+    """
+    *before, finish = _applied(context, modifiers)
     return [
-        *_modified(context, modifiers, source),
-        Note(text="Lanes after the last key are excluded from the maximum, and below from the sum."),
-        fill_tail(context, LOWEST),
+        *_loaded(context, modifiers, source),
+        *before,
+        Note(text="Lanes after the last key are excluded from the maximum, and from the sum."),
+        fill_tail(context, Const(-math.inf)),
+        finish,
     ]
 
 
 def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's weights, which are modified scores; lanes after the last key hold 0."""
-    return [*_modified(context, modifiers, source), fill_tail(context, Const(0))]
+    return [
+        *_loaded(context, modifiers, source),
+        *_applied(context, modifiers),
+        fill_tail(context, Const(0)),
+    ]
 
 
-def _modified(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
+def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
+    """The step's scores as the cube left them, in fp32, and what modifiers need beside them."""
     size, b = context.tile_keys, vector_buffers(context)
     arrives, widen = b.score, []
     if context.cube_dtype == "int8":
         arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
     load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, size), src=source, where=context.where)
-    of_scores = [each for each in modifiers.each if not each.of_probabilities]
-    applied = [statement for each in of_scores for statement in _applied(context, each)]
     return [
         *context.rows.first_of_step(),
         load,
         *(statement for each in modifiers.each for statement in each.load_rows(context)),
         Let(symbol=SPAN, value=(STEP_ROWS - 1) * size + round_up(KEYS, REPEAT_LANES)),
+        *(statement for each in modifiers.each for statement in each.begin(context)),
         *widen,
         *scale_scores(context),
-        *seen_lanes(context, applied),
     ]
 
 
 def factors(context: Context, modifiers: Modifiers) -> list[Statement]:
     """The step's probabilities times what they are multiplied by; lanes after the last key hold 0."""
-    of_probabilities = [each for each in modifiers.each if each.of_probabilities]
-    applied = [statement for each in of_probabilities for statement in _applied(context, each)]
-    return [*seen_lanes(context, applied), fill_tail(context, Const(0))] if applied else []
+    if not any(each.of_probabilities for each in modifiers.each):
+        return []
+    return [*_applied(context, modifiers, of_probabilities=True), fill_tail(context, Const(0))]
 
 
-def _applied(context: Context, modifier: Modifier) -> list[Statement]:
-    return [Note(text=modifier.title), *modifier.apply(context)]
+def _applied(context: Context, modifiers: Modifiers, *, of_probabilities: bool = False) -> list[Statement]:
+    """All modifiers of scores, or of probabilities, in order; the last statement touches no lane after the
+    last key."""
+    found: list[Statement] = []
+    finish: list[Statement] = []
+    for each in (each for each in modifiers.each if each.of_probabilities == of_probabilities):
+        title, applied = Note(text=each.title), seen_lanes(context, each.apply(context))
+        found += [*finish, *([title, *applied] if applied else [])]
+        finish = [*([] if applied else [title]), *seen_lanes(context, each.finish(context))]
+    return [*found, seq(*finish)]
 
 
 _ROW = Symbol("row")
@@ -113,7 +133,7 @@ def fill_tail(context: Context, value: Expr) -> Statement:
 
 
 def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> list[Statement]:
-    """``score = exp(score - maximum)``, zero in the lanes after the last key."""
+    """``score = exp(score - maximum)``, zero in the lanes after the last key, which hold -inf."""
     b = vector_buffers(context)
     span = whole(b.score, 0, SPAN)
     return [
@@ -121,5 +141,4 @@ def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> l
         broadcast(context, b.row_blocks, maximum, offset),
         by_row(context, "Sub", b.score, b.row_blocks),
         *seen_lanes(context, [Unary(op="Exp", dst=span, src=span)]),
-        fill_tail(context, Const(0)),
     ]

@@ -31,6 +31,8 @@ class Modifier:
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
         load_rows, apply: statements for the rows of each step, before and after the scores have arrived.
+        begin: what of the rest needs no scores: it runs beside what is done to them first.
+        finish: what follows ``apply``, and touches no lane after the last key.
         of_probabilities: whether it acts once these are probabilities, and the sums of rows have taken them.
     """
 
@@ -42,7 +44,9 @@ class Modifier:
     load_tile: MakeStatements = field(default=_nothing)
     prepare_tile: MakeStatements = field(default=_nothing)
     load_rows: MakeStatements = field(default=_nothing)
+    begin: MakeStatements = field(default=_nothing)
     apply: MakeStatements = field(default=_nothing)
+    finish: MakeStatements = field(default=_nothing)
     of_probabilities: bool = False
 
 

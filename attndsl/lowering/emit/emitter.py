@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 from attndsl.base.reserved_names import is_taken, plain
@@ -29,7 +30,7 @@ from attndsl.expr import (
     round_up,
     select,
 )
-from attndsl.expr.intervals import ANYTHING, is_integral
+from attndsl.expr.intervals import ANYTHING, Range, is_integral
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
@@ -343,8 +344,12 @@ class Emitter:
 
     def settled(self, value: ExprLike) -> Expr:
         """A spec expression settled, and of the same value in C++."""
-        floats = dict.fromkeys(self.signature.float_params, ANYTHING)
-        return floored(self.signature.settled(as_expr(value)), {**self.signature.ranges, **floats})
+        return floored(self.signature.settled(as_expr(value)), self._ranges)
+
+    @cached_property
+    def _ranges(self) -> dict[str, Range]:
+        """Of parameters and sizes; floats may be anything."""
+        return {**self.signature.ranges, **dict.fromkeys(self.signature.float_params, ANYTHING)}
 
     def entry(self, tensor: str, index: ExprLike) -> Expr:
         """An element of an integer tensor; of lengths the only one where it stands for all rows."""

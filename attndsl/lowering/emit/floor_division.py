@@ -14,6 +14,7 @@ from attndsl.expr.intervals import Range, bounds
 
 _NEVER_NEGATIVE: Range = (0, math.inf)
 _FLOORED = {"//": "floor_div", "%": "floor_mod"}
+_ROUNDED = frozenset({*_FLOORED, "ceil_div", "round_up"})
 
 
 def floored(expr: Expr, ranges: Mapping[str, Range]) -> Expr:
@@ -25,14 +26,14 @@ def floored(expr: Expr, ranges: Mapping[str, Range]) -> Expr:
     new = tuple(floored(child, ranges) for child in children)
     if any(a is not b for a, b in zip(new, children, strict=True)):
         expr = expr.with_children(new)
-    if not isinstance(expr, Binary) or all(never_negative(side, ranges) for side in (expr.left, expr.right)):
+    if not isinstance(expr, Binary) or expr.op not in _ROUNDED:
+        return expr
+    if all(never_negative(side, ranges) for side in (expr.left, expr.right)):
         return expr
     if expr.op in _FLOORED:
         return binary(_FLOORED[expr.op], expr.left, expr.right)
-    if expr.op in ("ceil_div", "round_up"):  # ceil(a / b) = -floor(-a / b)
-        up = 0 - binary("floor_div", 0 - expr.left, expr.right)
-        return up if expr.op == "ceil_div" else up * expr.right
-    return expr
+    up = 0 - binary("floor_div", 0 - expr.left, expr.right)  # ceil(a / b) = -floor(-a / b)
+    return up if expr.op == "ceil_div" else up * expr.right
 
 
 def never_negative(expr: Expr, ranges: Mapping[str, Range]) -> bool:

@@ -8,6 +8,8 @@ other axes each row of the step has its own. What hides may be the zeros as well
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attndsl.expr import Const, Expr, Symbol, as_expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
@@ -32,8 +34,10 @@ from attndsl.lowering.masks.mask_bits import (
     BITS_BLOCK,
     HALF_REPEAT,
     bytes_of_positions,
+    compared,
     mask_buffers,
     to_bits,
+    widened,
 )
 from attndsl.lowering.masks.mask_kind import MaskKind
 from attndsl.lowering.masks.told_ends import bytes_mask
@@ -86,7 +90,7 @@ def _of_all_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Mo
         scratch=(work.wide, work.keep),
         load_tile=load_tile,
         prepare_tile=lambda context: list(to_bits(node, work, as_expr(0), work.keep.region()).body),
-        apply=lambda context: [_select(context, node, work.keep.region())],
+        finish=lambda context: [_select(context, node, work.keep.region())],
     )
 
 
@@ -140,11 +144,17 @@ def _row_of(context: Context, mask: nodes.Input) -> Expr:
 
 
 def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
-    """Loaded with each step of rows, and made into bits position by position."""
+    """Loaded with each step of rows, and made into bits position by position.
+
+    Often a step has the heads of one position: the bytes of its first are widened beside the first step of
+    the scores, unless another modifier widens the same.
+    """
     pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0
     first, last = row // HEADS, (row + STEP_ROWS - 1) // HEADS
     positions = last - first + 1
+    others = (bytes_mask(each) for each in context.attention.modifiers if isinstance(each, nodes.Replace))
+    shared = sum(each is not None and each.tensor.name == mask.name for each in others) > 1
 
     def bits(position: Expr) -> Region:
         return work.keep.region(position * (pitch // 8), 1, pitch // 8)
@@ -159,10 +169,10 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
 
     def apply(context: Context) -> list[Statement]:
         of_position = to_bits(node, work, _POSITION * pitch, bits(_POSITION))
-        return [
-            For(var=_POSITION, end=positions, body=of_position, disjoint=(work.keep,), runs=True),
-            _select(context, node, bits((row + _ROW) // HEADS - first)),
-        ]
+        each = For(var=_POSITION, end=positions, body=of_position, disjoint=(work.keep,), runs=True)
+        if shared:
+            return [each]
+        return [compared(node, work, bits(as_expr(0))), replace(each, begin=Const(1), runs=False)]
 
     return Modifier(
         title=_title(context, node, mask),
@@ -170,7 +180,9 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
         load_rows=load_rows,
+        begin=lambda context: [] if shared else [widened(node, work, as_expr(0))],
         apply=apply,
+        finish=lambda context: [_select(context, node, bits((row + _ROW) // HEADS - first))],
     )
 
 

@@ -20,6 +20,7 @@ def score_lanes(context: Context, row: Expr) -> Region:
 
 
 def hide_lanes(context: Context, node: nodes.Replace, row: Expr, bits: Region) -> Statement:
-    """A row of the step keeps the scores that these bits keep."""
-    lanes, value = score_lanes(context, row), Const(float(node.value))
+    """A row of the step keeps the scores that these bits keep; lanes after the last key are left alone."""
+    value = Const(float(node.value))
+    lanes = whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
     return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)

@@ -37,8 +37,8 @@ LARGEST = 2**21
 """No number in lanes is larger: of twice this one, the quotients of fp32 numbers are still the right ones."""
 _MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
 FORMS = (
-    "a comparison has on one side j, plus or minus numbers without j, or such a sum // or % a literal, a size "
-    "or an integer parameter, or an element x[b, j] of an integer tensor; on the other side numbers without j"
+    "a comparison has on one side j, plus or minus numbers without j, or such a sum // or % a literal, a "
+    "size or an integer parameter, or an element x[b, j] of an integer tensor; on the other side numbers without j"
 )
 
 

@@ -13,7 +13,7 @@ from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import CompareWithScalar, Convert
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.naming import camel
-from attndsl.tile.statements import Seq, seq
+from attndsl.tile.statements import Seq, Statement, seq
 
 HALF_REPEAT = repeat_elements("float16")
 BITS_BLOCK = 256
@@ -52,10 +52,17 @@ def bytes_of_positions(context: Context, mask: nodes.Input) -> ByteBuffers:
 
 def to_bits(node: nodes.Replace, work: ByteBuffers, begin: Expr, bits: Region) -> Seq:
     """The bits of the mask that was loaded to ``begin``."""
-    half = whole(work.wide, 0, round_up(KEYS, HALF_REPEAT))
+    return seq(widened(node, work, begin), compared(node, work, bits))
+
+
+def widened(node: nodes.Replace, work: ByteBuffers, begin: Expr) -> Statement:
+    """The bytes that were loaded to ``begin`` in fp16."""
     loaded = whole(work.loaded, begin, KEYS)
+    return Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where)
+
+
+def compared(node: nodes.Replace, work: ByteBuffers, bits: Region) -> Statement:
+    """The bits of bytes in fp16: 1 keeps the score of a key."""
+    half = whole(work.wide, 0, round_up(KEYS, HALF_REPEAT))
     kept = "NE" if isinstance(node.condition, nodes.Opposite) else "EQ"
-    return seq(
-        Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where),
-        CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode=kept, where=node.where),
-    )
+    return CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode=kept, where=node.where)

@@ -8,6 +8,7 @@ of the tile before. Blocks whose window ends in the tile are complete with it:
 
 from __future__ import annotations
 
+from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEY_END, KEY_TILE, REPEAT_LANES, TILES
@@ -126,6 +127,7 @@ def _ended(context: Context, key: Expr) -> Expr:
     return ceil_div(maximum(0, key - last_of(context)), step_of(context))
 
 
+@kept
 def _most_blocks(context: Context) -> Expr:
     """Blocks that a tile can complete."""
     value = ceil_div(context.tile_keys, in_steps_of(context, window_sum(context).step))
@@ -178,6 +180,7 @@ def blocks_to_score(context: Context, total: Expr) -> Expr:
     return minimum(total, begun + selection_count(context))
 
 
+@kept
 def _terms(context: Context) -> Expr:
     value = in_steps_of(context, term_count(window_sum(context)))
     return context.host(value, "keys of a window", "windowTerms")

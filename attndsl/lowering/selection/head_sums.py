@@ -1,7 +1,8 @@
 """Probabilities of a step's rows, added over the heads of each position.
 
 A probability is ``exp(score - max) * (1 / sum)``: a division takes four cycles a repeat, a product one. Heads
-are added in pairs as a tree: rows of one level do not wait for each other.
+are added in pairs as a tree: rows of one level do not wait for each other. Where a step has all heads of a
+position, the last level leaves its sums, and no sum is added to what was there before.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from attndsl.lowering.emit.row_operations import broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import row_inverses, vector_buffers
 from attndsl.lowering.selection.selection_buffers import lead, pitch, selection_buffers, top_k
-from attndsl.tile.buffers import Region
+from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, Fill, WithScalar
-from attndsl.tile.statements import For, If, Let, Note, Statement, seq
+from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
 _ROW, _ADDED = Symbol("row"), Symbol("addedRows")
 
@@ -37,8 +38,7 @@ def add_heads(context: Context) -> list[Statement]:
         broadcast(context, b.row_blocks, inverses, state_row(context)),
         by_row(context, "Mul", b.score, b.row_blocks),
         *(_add_pairs(context, apart) for apart in levels(context)),
-        Let(symbol=_ADDED, value=rows_of_sums(context), why="rows whose sum the first of them has by now"),
-        For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(_add_row(context)), runs=True),
+        *_add_rows(context),
     ]
 
 
@@ -57,17 +57,18 @@ def levels(context: Context) -> list[int]:
 def _add_pairs(context: Context, apart: int) -> If:
     """Each second of the rows that a level before has left, to the one in front of it.
 
-    Steps and positions begin at multiples of ``2 * apart`` rows where the heads of a position are one.
+    Steps and positions begin at multiples of ``2 * apart`` rows where the heads of a position are one. The
+    last pair of a position is left to ``_add_rows``.
     """
     score = vector_buffers(context).score
     first = _probabilities(context, _ROW)
     add = Binary(op="Add", dst=first, first=first, second=_probabilities(context, _ROW + apart))
     loop = For(var=_ROW, end=STEP_ROWS, step=Const(2 * apart), body=seq(add), disjoint=(score,), runs=True)
-    return If(condition=HEADS % (2 * apart) == 0, then=seq(loop))
+    return If(condition=(HEADS % (2 * apart) == 0) & (2 * apart != HEADS), then=seq(loop))
 
 
 def rows_of_sums(context: Context) -> Expr:
-    """Rows whose sum is in the first of them after all levels."""
+    """Rows whose sum is in the first of them after all levels, the last pair of a position added."""
     found: Expr = Const(1)
     for apart in levels(context):
         found = select(HEADS % (2 * apart) == 0, 2 * apart, found)
@@ -78,9 +79,23 @@ def _probabilities(context: Context, row: Expr) -> Region:
     return whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
 
 
-def _add_row(context: Context) -> Binary:
-    """A row of sums to those of its position."""
-    row = _probabilities(context, _ROW)
+def _add_rows(context: Context) -> list[Statement]:
+    """Rows of sums to those of their positions. A position whose last two they are gets the sum of these:
+    a step has all its heads, so that there is nothing to add it to."""
     place = (R0 + _ROW) // HEADS * pitch(context) + lead(context)
     sums = whole(selection_buffers(context).window, place, KEYS)
-    return Binary(op="Add", dst=sums, first=sums, second=row)
+    first, second = (_probabilities(context, _ROW + after) for after in (Const(0), _ADDED // 2))
+    finish = Binary(op="Add", dst=sums, first=first, second=second)
+    add = Binary(op="Add", dst=sums, first=sums, second=first)
+
+    def over_rows(one: Binary, *disjoint: Buffer) -> Seq:
+        return seq(For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(one), disjoint=disjoint, runs=True))
+
+    return [
+        Let(symbol=_ADDED, value=rows_of_sums(context), why="rows whose sum the first of them has by now"),
+        If(
+            condition=(HEADS == _ADDED) & (HEADS != 1),
+            then=over_rows(finish, sums.buffer),
+            otherwise=over_rows(add),
+        ),
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, Symbol, maximum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
@@ -63,6 +64,7 @@ def merged_positions(context: Context) -> Named:
     return context.inventory.constant("mergedPositions", lanes, meaning)
 
 
+@kept
 def lanes_of(context: Context) -> Named:
     """Blocks, of several positions, that are sorted at once; a multiple of every repeat and bit block."""
     lanes = round_up(maximum(context.tile_keys, 256), 128)
@@ -82,6 +84,7 @@ def window_sum(context: Context) -> nodes.WindowSum:
     return cast(nodes.WindowSum, cast(nodes.GroupSum, top_k(context).source).source)
 
 
+@kept
 def limits(context: Context) -> WindowLimits:
     """What the windows read around a tile."""
     found = window_limits(window_sum(context), context.signature.ranges)
@@ -89,18 +92,21 @@ def limits(context: Context) -> WindowLimits:
     return found
 
 
+@kept
 def before(context: Context) -> Named:
     """Lanes of a position's row of ``window`` in front of the tile's."""
     meaning = "keys of the previous tile that windows reach back to"
     return context.inventory.constant("windowBefore", limits(context).before, meaning)
 
 
+@kept
 def lead(context: Context) -> Named:
     """Lanes in front of the first position's tile: those that windows reach back to, whole rows of banks."""
     lanes = round_up(before(context), _aligned(context))
     return context.inventory.constant("windowLead", lanes, "lanes in front of the first position's tile")
 
 
+@kept
 def pitch(context: Context) -> Named:
     """Lanes of a position's row of ``window``: its tile, what is read after it, and the next one's before."""
     lanes = round_up(context.tile_keys + limits(context).after + before(context), _aligned(context))
@@ -120,6 +126,7 @@ def _aligned(context: Context) -> int:
     return banks if aligned else block_elements("float32")
 
 
+@kept
 def selection_buffers(context: Context) -> SelectionBuffers:
     """The buffers that the stages of the selection share."""
     _add_sort_units(context)
@@ -140,11 +147,13 @@ def selection_buffers(context: Context) -> SelectionBuffers:
     )
 
 
+@kept
 def step_of(context: Context) -> Expr:
     """Keys from the window of one block to the next, in the kernel."""
     return context.host(window_sum(context).step, "keys from a block's window to the next", "windowStep")
 
 
+@kept
 def last_of(context: Context) -> Expr:
     """The last key of the first block's window, in the kernel."""
     value = in_steps_of(context, window_sum(context).last)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from attndsl.expr import Compare, Const, Expr, Logic, Symbol, negation
@@ -72,9 +73,16 @@ class KernelSignature:
     def settled(self, expr: Expr) -> Expr:
         """``expr`` with dtypes and parameters of one legal value filled in; layouts and words asked for by
         their index, as hosts know them."""
-        fixed = {name: low for name, (low, high) in self.ranges.items() if low == high}
-        arguments = {item.name: item for item in self.parameters}
-        return _settled(enums_as_numbers(expr, self.enums), self.layouts, arguments, fixed)
+        return _settled(enums_as_numbers(expr, self.enums), self.layouts, self._arguments, self._fixed)
+
+    @cached_property
+    def _arguments(self) -> dict[str, GlobalTensor]:
+        return {item.name: item for item in self.parameters}
+
+    @cached_property
+    def _fixed(self) -> dict[str, float]:
+        """The parameters and sizes of one legal value."""
+        return {name: low for name, (low, high) in self.ranges.items() if low == high}
 
     @property
     def one_head_size(self) -> bool:

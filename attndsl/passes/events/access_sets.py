@@ -21,6 +21,7 @@ Access = tuple[Instruction, Buffer | GlobalTensor]
 Group = tuple[Buffer, ...]
 
 
+@kept
 def is_of_handed(event: SetEvent) -> bool:
     """Whether an event orders a buffer that a stage hands over: its order is proved in handed_slots.py."""
     return any(buffer.by_step for buffer in event.buffers)

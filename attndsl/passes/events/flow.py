@@ -94,7 +94,9 @@ class Flow:
         return tuple(found)
 
     def _add(self, statement: Statement, found: list[TransferFunction]) -> None:
-        if isinstance(statement, Seq):
+        if isinstance(statement, Instruction):
+            self._add_start(statement, found)
+        elif isinstance(statement, Seq):
             self._add_all(statement.body, found)
         elif isinstance(statement, For):
             self._add_loop(statement, found)
@@ -105,11 +107,7 @@ class Flow:
             otherwise = self._body(statement.otherwise) if statement.otherwise is not None else ()
             if then or otherwise:
                 found.append(Branch(then, otherwise, None if self._recalled else unless_runs(statement)))
-        elif isinstance(statement, Pipelined):
-            return
-        elif isinstance(statement, Instruction):
-            self._add_start(statement, found)
-        else:
+        elif not isinstance(statement, Pipelined):
             found += self._function(statement)
             for child in statement.children():
                 self._add(child, found)
@@ -118,11 +116,11 @@ class Flow:
 
     def _function(self, statement: Statement) -> tuple[TransferFunction, ...]:
         """What a statement does besides what is inside it."""
-        if isinstance(statement, SetEvent) and is_of_handed(statement):
-            return ()
-        if isinstance(statement, WaitEvent):
-            return (self._wait(statement),)
         if isinstance(statement, SetEvent):
+            if is_of_handed(statement):
+                return ()
+            if isinstance(statement, WaitEvent):
+                return (self._wait(statement),)
             return (self._raise(statement),)
         if isinstance(statement, Barrier):
             return (self.complete(statement.pipe, statement.buffer),)

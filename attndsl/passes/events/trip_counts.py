@@ -20,7 +20,7 @@ from attndsl.expr.conditions import conjuncts
 from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
 
 _Linear = dict[str, int]  # scalar to coefficient; "" is the constant term
-_Fact = tuple[_Linear, frozenset[str]]  # what is >= 0, and its scalars
+_Cluster = tuple[frozenset[str], tuple[_Linear, ...]]  # facts that share scalars, and their scalars
 _MOST_FACTS = 400  # where elimination grows beyond this, nothing is proved
 
 
@@ -45,13 +45,23 @@ def proved_to_run(tree: Statement) -> frozenset[For]:
 
 @dataclass
 class _Scope:
-    """Scalars by name as the elimination names them, and what is known of them."""
+    """Scalars by name as the elimination names them, and what is known of them.
+
+    ``facts``: linear expressions that are >= 0; those of different clusters have no scalar in common.
+    """
 
     names: dict[str, str] = field(default_factory=dict)
-    facts: tuple[_Fact, ...] = ()
+    facts: tuple[_Cluster, ...] = ()
 
     def knowing(self, *facts: _Linear) -> _Scope:
-        return _Scope(self.names, (*self.facts, *((fact, _scalars(fact)) for fact in facts)))
+        clusters = self.facts
+        for fact in facts:
+            scalars = _scalars(fact)
+            near = [each for each in clusters if not scalars.isdisjoint(each[0])]
+            rest = (each for each in clusters if scalars.isdisjoint(each[0]))
+            joined = scalars.union(*(names for names, _ in near)), (*chain(*(each for _, each in near)), fact)
+            clusters = (*rest, joined)
+        return _Scope(self.names, clusters)
 
     def binding(self, name: str, fresh: str) -> _Scope:
         return _Scope({**self.names, name: fresh}, self.facts)
@@ -185,9 +195,11 @@ def _division(op: str, a: _Linear, value: _Linear, number: int) -> tuple[_Linear
     return over, _minus(most, over)
 
 
-def _implied(goal: _Linear, facts: tuple[_Fact, ...]) -> bool:
+def _implied(goal: _Linear, facts: tuple[_Cluster, ...]) -> bool:
     """Whether ``goal >= 0`` follows from the facts."""
-    about = _with_facts_about(_minus({"": -1}, goal), facts)
+    scalars = _scalars(goal)
+    near = (each for names, each in facts if not scalars.isdisjoint(names))
+    about = [_minus({"": -1}, goal), *chain(*near)]
     place = {name: number for number, name in enumerate(sorted({"", *chain.from_iterable(about)}))}
     return _contradictory(
         tuple(tuple(sorted((place[name], factor) for name, factor in fact.items())) for fact in about)
@@ -238,15 +250,3 @@ def _combined(a: _Numbered, times: int, b: _Numbered, by: int) -> _Numbered:
 
 def _scalars(fact: _Linear) -> frozenset[str]:
     return frozenset(name for name in fact if name)
-
-
-def _with_facts_about(last: _Linear, facts: tuple[_Fact, ...]) -> list[_Linear]:
-    """``last``, and the facts that are connected with it by shared scalars."""
-    kept, names, others = [last], _scalars(last), list(facts)
-    while True:
-        near = [each for each in others if not names.isdisjoint(each[1])]
-        if not near:
-            return kept
-        kept += (fact for fact, _ in near)
-        others = [each for each in others if names.isdisjoint(each[1])]
-        names = names.union(*(scalars for _, scalars in near))

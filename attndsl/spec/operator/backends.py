@@ -10,8 +10,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +23,9 @@ from attndsl.spec.errors import (
     SignatureError,
     UnknownBackendError,
 )
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "attndsl.backends"
 BACKENDS = ("reference", "tile", "emulator")
@@ -102,6 +104,8 @@ def run_checked(call: Call, backend: str) -> Checked:
 @cache
 def _registered() -> dict[str, EntryPoint]:
     """The entry points by name; read once a process, as that looks at every installed package."""
+    from importlib.metadata import entry_points  # here: most commands run no backend
+
     return {each.name: each for each in entry_points(group=GROUP)}
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from attndsl.expr import Expr, as_expr, constant_value
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region
-from attndsl.tile.instructions.base import Machine, Names, PairedReads, is_one, view
+from attndsl.tile.instructions.base import Array, Machine, Names, PairedReads, is_one, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.tile.instructions.vector import (
     FromTable,
+    OnArrays,
     OneSource,
     VectorInstruction,
     count_form_rules,
@@ -34,15 +35,15 @@ _WITH_SCALAR = {"Adds": np.add, "Muls": np.multiply, "Maxs": np.maximum, "Mins":
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Fill(VectorInstruction):
+class Fill(OnArrays):
     """``dst = value``: Duplicate, count form."""
 
     api: ClassVar[str] = "Duplicate"
     operation: ClassVar[str] = "Fill"
     value: Expr
 
-    def run(self, machine: Machine) -> None:
-        view(machine, self.dst)[...] = machine.value(self.value)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        arrays[0][...] = machine.value(self.value)
 
     def text(self, names: Names) -> str:
         value = number(names, self.dst, self.value)
@@ -57,7 +58,7 @@ class Fill(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FillLanes(VectorInstruction):
+class FillLanes(OnArrays):
     """``dst[:, first_lane:64] = value`` of fp32 rows: Duplicate with a bit mask.
 
     Needs 0 <= first_lane < 64; ``dst`` covers whole repeats of 64 lanes.
@@ -68,8 +69,8 @@ class FillLanes(VectorInstruction):
     first_lane: Expr
     value: Expr
 
-    def run(self, machine: Machine) -> None:
-        view(machine, self.dst)[:, int(machine.value(self.first_lane)) :] = machine.value(self.value)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        arrays[0][:, int(machine.value(self.first_lane)) :] = machine.value(self.value)
 
     def text(self, names: Names) -> str:
         pitch = as_expr(repeat_elements("float32")) if constant_value(self.dst.pitch) == 0 else self.dst.pitch
@@ -87,14 +88,15 @@ class FillLanes(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Unary(FromTable, OneSource):
+class Unary(FromTable, OneSource, OnArrays):
     """``dst = op(src)`` for an operation of ``_UNARY``; count form."""
 
     operations = _UNARY
     noun = "operation of one operand"
 
-    def run(self, machine: Machine) -> None:
-        self.operations[self.op](view(machine, self.src), out=view(machine, self.dst))
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        dst, src = arrays
+        self.operations[self.op](src, out=dst)
 
     def text(self, names: Names) -> str:
         return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
@@ -107,17 +109,16 @@ class Unary(FromTable, OneSource):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class WithScalar(FromTable, OneSource):
+class WithScalar(FromTable, OneSource, OnArrays):
     """``dst = op(src, scalar)`` for an operation of ``_WITH_SCALAR``; count form."""
 
     operations = _WITH_SCALAR
     noun = "operation with a scalar"
     scalar: Expr
 
-    def run(self, machine: Machine) -> None:
-        source = view(machine, self.src)
-        scalar = source.dtype.type(machine.value(self.scalar))
-        self.operations[self.op](source, scalar, out=view(machine, self.dst))
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        dst, src = arrays
+        self.operations[self.op](src, src.dtype.type(machine.value(self.scalar)), out=dst)
 
     def text(self, names: Names) -> str:
         scalar = number(names, self.dst, self.scalar)
@@ -199,7 +200,7 @@ class ShiftBits(FromTable, OneSource):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Binary(FromTable):
+class Binary(FromTable, OnArrays):
     """``dst = op(first, second)`` for Add, Sub, Mul, Div, Max, Min.
 
     ``broadcast``: ``second`` holds one 32-byte block a row, used for all lanes of that row.
@@ -217,15 +218,18 @@ class Binary(FromTable):
     def paired_reads(self) -> PairedReads:
         return PairedReads(self.first.buffer, self.second.buffer, self.broadcast)
 
-    def run(self, machine: Machine) -> None:
-        dst, first, second = view(machine, self.dst), view(machine, self.first), view(machine, self.second)
-        if self.broadcast:
-            blocks, rest = divmod(first.shape[1], second.shape[1])
-            if rest or dst.shape != first.shape:
-                second = second[:, np.arange(first.shape[1]) % second.shape[1]]
-            else:
-                shape = (first.shape[0], blocks, second.shape[1])
-                dst, first, second = dst.reshape(shape), first.reshape(shape), second[:, None, :]
+    def arrays(self, machine: Machine) -> tuple[Array, ...]:
+        """As of any other; a row that shares a block of the second has its blocks apart."""
+        dst, first, second = super().arrays(machine)
+        if not self.broadcast or first.shape[1] % second.shape[1] or dst.shape != first.shape:
+            return dst, first, second
+        shape = (first.shape[0], first.shape[1] // second.shape[1], second.shape[1])
+        return dst.reshape(shape), first.reshape(shape), second[:, None, :]
+
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        dst, first, second = arrays
+        if self.broadcast and second.ndim == 2:  # the last block of a row is not whole
+            second = second[:, np.arange(first.shape[1]) % second.shape[1]]
         self.operations[self.op](first, second, out=dst)
 
     def text(self, names: Names) -> str:

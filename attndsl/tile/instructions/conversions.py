@@ -11,10 +11,11 @@ import numpy as np
 from attndsl.expr import as_expr, constant_value
 from attndsl.target import Architecture, MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer
-from attndsl.tile.instructions.base import Array, Machine, Names, view
+from attndsl.tile.instructions.base import Array, Machine, Names
 from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.tile.instructions.vector import (
+    OnArrays,
     OneSource,
     count_form_rules,
     operands,
@@ -40,7 +41,7 @@ def _converted(values: Array, source: str, dtype: str, mode: str) -> Array:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Convert(OneSource):
+class Convert(OneSource, OnArrays):
     """``dst = Cast(src)`` with a rounding mode; count form. fp32 to fp32 rounds to integral values."""
 
     api: ClassVar[str] = "Cast"
@@ -61,9 +62,9 @@ class Convert(OneSource):
         ("int32", "float32"): ("CAST_NONE", "CAST_RINT"),
     }
 
-    def run(self, machine: Machine) -> None:
-        source, dst = view(machine, self.src), self.dst.buffer.dtype
-        view(machine, self.dst)[...] = _converted(source, self.src.buffer.dtype, dst, self.mode)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        dst, src = arrays
+        dst[...] = _converted(src, self.src.buffer.dtype, self.dst.buffer.dtype, self.mode)
 
     def text(self, names: Names) -> str:
         mode = f"RoundMode::{self.mode}"
@@ -81,7 +82,7 @@ class Convert(OneSource):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ConvertToNz(OneSource):
+class ConvertToNz(OneSource, OnArrays):
     """``dst = Cast(src)`` of rows, in Nz: each block of a row to its column group.
 
     Element (r, c) goes to ``c // C0 * pitch + r * C0 + c % C0``, with C0 the elements of a block and the
@@ -103,9 +104,9 @@ class ConvertToNz(OneSource):
         ("float16", "int8"): "CAST_RINT",
     }
 
-    def run(self, machine: Machine) -> None:
-        dtype, image = self.dst.buffer.dtype, view(machine, self.dst)
-        rows = _converted(view(machine, self.src), self.src.buffer.dtype, dtype, self.mode)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        dtype, (image, src) = self.dst.buffer.dtype, arrays
+        rows = _converted(src, self.src.buffer.dtype, dtype, self.mode)
         blocks = rows.reshape(len(rows), -1, block_elements(dtype))
         image[...] = blocks.swapaxes(0, 1).reshape(image.shape)
 

@@ -11,14 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from attndsl.base.facts import kept
 from attndsl.expr import Expr, as_expr
+from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture
 from attndsl.tile.buffers import Region, item_bytes
-from attndsl.tile.instructions.base import Machine, Names, is_one, view
+from attndsl.tile.instructions.base import Array, Machine, Names, is_one, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule, name_rule
 from attndsl.tile.instructions.units import REPEAT, repeat_elements
 from attndsl.tile.instructions.vector import (
     FromTable,
+    OnArrays,
     OneSource,
     VectorInstruction,
     count_form_rules,
@@ -242,7 +245,7 @@ class SelectLanes(VectorInstruction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FillInterval(VectorInstruction):
+class FillInterval(OnArrays):
     """``dst[:, begin:end] = value`` of fp32 rows, for any run-time 0 <= begin, end <= dst.cols.
 
     Nothing where ``end <= begin``. One row: Duplicate with a bit mask up to the next repeat, then the count
@@ -257,9 +260,9 @@ class FillInterval(VectorInstruction):
     end: Expr
     value: Expr
 
-    def run(self, machine: Machine) -> None:
-        begin, end = int(machine.value(self.begin)), int(machine.value(self.end))
-        rows = view(machine, self.dst)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        begin, end = _interval(self)(machine.scalars)
+        (rows,) = arrays
         if begin < end and not (begin >= 0 and end <= rows.shape[1]):
             raise IndexError(f"{self.dst.buffer.name}: lanes {begin} to {end} of {rows.shape[1]} are filled")
         rows[:, begin : max(begin, end)] = machine.value(self.value)
@@ -283,3 +286,8 @@ class FillInterval(VectorInstruction):
 
     def describe(self) -> str:
         return f"{self.dst} lanes {self.begin}..{self.end} = Duplicate({self.value})"
+
+
+@kept
+def _interval(item: FillInterval) -> Function:
+    return integers(item.begin, item.end)

@@ -10,11 +10,12 @@ import numpy as np
 
 from attndsl.expr import constant_value
 from attndsl.target import Architecture
-from attndsl.tile.instructions.base import Array, Machine, Names, view
+from attndsl.tile.instructions.base import Array, Machine, Names
 from attndsl.tile.instructions.limits import Finding, dtype_rule
 from attndsl.tile.instructions.units import REPEAT_BLOCKS, block_elements, repeat_elements
 from attndsl.tile.instructions.vector import (
     FromTable,
+    OnArrays,
     OneSource,
     blocks_of,
     operands,
@@ -68,14 +69,14 @@ class _Reduction(FromTable, OneSource):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RowReduce(_Reduction):
+class RowReduce(_Reduction, OnArrays):
     """``dst[r] = op(src[r, :])``: WholeReduceMax or WholeReduceSum of fp32 rows of up to 64 lanes."""
 
     api_prefix = "WholeReduce"
     of = "Repeats"
 
-    def run(self, machine: Machine) -> None:
-        source, out = view(machine, self.src), view(machine, self.dst)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        out, source = arrays
         out[0, :] = self.operations[self.op](source)
 
     def text(self, names: Names) -> str:
@@ -90,7 +91,7 @@ class RowReduce(_Reduction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BlockReduce(_Reduction):
+class BlockReduce(_Reduction, OnArrays):
     """``dst[r, i] = op(src[r, 8 * i : 8 * i + 8])``: BlockReduceMax or BlockReduceSum of fp32.
 
     A row of ``src`` is one repeat of 64 lanes, a row of ``dst`` its 8 results.
@@ -99,8 +100,8 @@ class BlockReduce(_Reduction):
     api_prefix = "BlockReduce"
     of = "Blocks"
 
-    def run(self, machine: Machine) -> None:
-        source, out = view(machine, self.src), view(machine, self.dst)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        out, source = arrays
         blocks = source.reshape(-1, block_elements("float32"))
         out[...] = self.operations[self.op](blocks).reshape(out.shape)
 
@@ -124,7 +125,7 @@ class BlockReduce(_Reduction):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BroadcastRows(OneSource):
+class BroadcastRows(OneSource, OnArrays):
     """``dst[r, 8 * i : 8 * i + 8] = src[8 * r + i]`` in fp32: Brcb.
 
     A row of ``dst`` is one repeat, the blocks of 8 lanes of ``src``.
@@ -133,8 +134,8 @@ class BroadcastRows(OneSource):
     api: ClassVar[str] = "Brcb"
     operation: ClassVar[str] = "BroadcastBlocks"
 
-    def run(self, machine: Machine) -> None:
-        source, out = view(machine, self.src), view(machine, self.dst)
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        out, source = arrays
         blocks = (len(out), REPEAT_BLOCKS, block_elements("float32"))
         out.reshape(blocks)[...] = source.reshape(blocks[:2])[:, :, None]
 

@@ -7,6 +7,7 @@ most one 256-byte repeat each).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from typing import Any, ClassVar
 from attndsl.expr import Const, Expr, Named, as_expr, constant_value
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, Region, item_bytes
-from attndsl.tile.instructions.base import Instruction, Machine, Names, is_one
+from attndsl.tile.instructions.base import Array, Instruction, Machine, Names, is_one, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, name_rule, space_rule
 from attndsl.tile.instructions.units import (
     BLOCK_LANES,
@@ -67,6 +68,22 @@ class VectorInstruction(Instruction):
 
     def describe(self) -> str:
         return f"{self.dst} = {self.api}({', '.join(str(region) for region in self.sources())})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OnArrays(VectorInstruction):
+    """Base of what works on its regions alone: who runs it again and again makes arrays once a place."""
+
+    def arrays(self, machine: Machine) -> tuple[Array, ...]:
+        """The destination and the sources; nothing but the places of regions decides them."""
+        return tuple([view(machine, region) for region in (self.dst, *self.sources())])
+
+    @abstractmethod
+    def apply(self, machine: Machine, arrays: tuple[Array, ...]) -> None:
+        """Its NumPy meaning on :meth:`arrays`."""
+
+    def run(self, machine: Machine) -> None:
+        self.apply(machine, self.arrays(machine))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -117,7 +117,7 @@ class AttentionFiller:
         io, content = self.filler.io, self.locations.content
         size = probes.size_of_values(self._row_sum(), io)
         if self.filler.roles.named(argument_roles.SLOPE):
-            size = min(size, probes.LARGEST_WITH_SLOPES)
+            size = min(size, probes.LARGEST_WITH_SLOPES[io])
         for name, (first, last) in self.locations.ranges().items():
             part = slice(first, last)
             value = self.is_value[part]

@@ -18,7 +18,7 @@
  *   AIV  SoftmaxTile   tile t - kWidenLead waits for kScoreRingReady, sets kProbRingReady
  *   AIV  WidenValues   tile t - kWidenLead sets kValueRingReady
  *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, waits for kValueRingReady,
- *   sets kOutRingReady
+ *                                          sets kOutRingReady
  *   AIV  StartSums     tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
  *   AIV  ScaleSums     tile t - kPrefetch  last tile of an item
@@ -79,7 +79,6 @@ constexpr int32_t kQueryRowsFree = 1;  // V_MTE2, queryRows
 constexpr int32_t kInt8RowsFree = 2;  // V_MTE2, int8Rows: one id a slot
 constexpr int32_t kScoreFree = 4;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 6;  // V_MTE2, partial
-constexpr int32_t kPartMaxFree = 7;  // V_MTE2, partMax, partSum
 constexpr int32_t kAbsorbedRowsReady = 0;  // V_MTE3, absorbedRows
 constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows: one id a slot
 constexpr int32_t kProbReady = 3;  // V_MTE3, prob
@@ -240,7 +239,6 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
-        SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -312,7 +310,6 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -647,11 +644,11 @@ private:
             // score * scale_value  (spec line 168)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.scaleValue), span);
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -__builtin_inff(), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -675,11 +672,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
@@ -869,6 +861,37 @@ private:
         }
     }
 
+    // The partials that key splits left of the rows of a step, merged into the rows: both sides are
+    // rescaled to the larger maximum and added.
+    __aicore__ inline void MergeParts(int64_t stepRows, int64_t firstRow)
+    {
+        for (int64_t part = 0; part < tiling_.splits; ++part) {
+            const int64_t partialRow = part * tiling_.rowTotal + firstRow;
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+            LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+            LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+            LoadRow(partial_, partialOutGm_[partialRow * kPaddedHeadSize],
+                stepRows * kPaddedHeadSize);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+            MergePartial(accumulator_, mergedMax_, mergedSum_, partial_, partMax_, partSum_,
+                newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
+            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        }
+    }
+
+    // The merged rows of a step to the output.
+    __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
+    {
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        PipeBarrier<PIPE_V>();
+        Cast(result_, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+        StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
+            + firstHead * tiling_.attentionOutStrideN],
+            result_, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
+    }
+
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
@@ -882,56 +905,17 @@ private:
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
-            Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, 0.0f, statisticLanes);
+            Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
+            Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, 0.0f, stepRows * kPaddedHeadSize);
-            for (int64_t part = 0; part < tiling_.splits; ++part) {
-                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree);
-                LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
-                LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
-                WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                LoadRow(partial_, partialOutGm_[partialRow * kPaddedHeadSize],
-                    stepRows * kPaddedHeadSize);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-                Max(newMaxBlocks_, mergedMax_, partMax_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
-                Sub(partMax_, partMax_, newMaxBlocks_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, statisticLanes);
-                Exp(partMax_, partMax_, statisticLanes);
-                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
-                Mul(partSum_, partSum_, partMax_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum_, statisticLanes);
-                MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
-                    kPaddedHeadSize);
-                MulRows<1>(partial_, partMax_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial_, stepRows * kPaddedHeadSize);
-                SetFlag<HardEvent::V_MTE2>(kPartialFree);
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree);
-            }
+            MergeParts(stepRows, firstRow);
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree);
-            PipeBarrier<PIPE_V>();
-            Cast(result_, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-            StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
-                + firstHead * tiling_.attentionOutStrideN],
-                result_, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree);
+            WriteMerged(token, firstHead, stepRows);
         }
     }
 

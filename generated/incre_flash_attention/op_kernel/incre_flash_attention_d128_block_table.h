@@ -67,7 +67,6 @@ constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
 constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
-constexpr int32_t kPartMaxFree = 4;  // V_MTE2, partMax, partSum: one id a slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
 constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
@@ -197,7 +196,6 @@ private:
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -247,7 +245,6 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + slot);
         }
     }
 
@@ -476,11 +473,11 @@ private:
             // score * scale_value  (spec line 168)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -__builtin_inff(), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
@@ -504,11 +501,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
@@ -642,6 +634,46 @@ private:
         }
     }
 
+    // The partials that key splits left of the rows of a step, merged into the rows: both sides are
+    // rescaled to the larger maximum and added.
+    __aicore__ inline void MergeParts(int64_t stepRows, int64_t firstRow)
+    {
+        for (int64_t part = 0; part < tiling_.splits; ++part) {
+            const int64_t partialRow = part * tiling_.rowTotal + firstRow;
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            {
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+                LoadRow(partial, partialOutGm_[partialRow * kPaddedHeadSize],
+                    stepRows * kPaddedHeadSize);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
+                    newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
+                partMaxSlot_ ^= 1;
+            }
+            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
+            partialSlot_ ^= 1;
+        }
+    }
+
+    // The merged rows of a step to the output.
+    __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
+    {
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        PipeBarrier<PIPE_V>();
+        Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+        StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
+            + firstHead * tiling_.attentionOutStrideN],
+            result, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        resultSlot_ ^= 1;
+    }
+
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
@@ -655,65 +687,17 @@ private:
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
             const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
-            Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, 0.0f, statisticLanes);
+            Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
+            Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, 0.0f, stepRows * kPaddedHeadSize);
-            for (int64_t part = 0; part < tiling_.splits; ++part) {
-                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
-                WaitFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
-                    LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    LoadRow(partial, partialOutGm_[partialRow * kPaddedHeadSize],
-                        stepRows * kPaddedHeadSize);
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
-                    Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, statisticLanes);
-                    Exp(partMax, partMax, statisticLanes);
-                    CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
-                    Mul(partSum, partSum, partMax, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                    MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
-                        kPaddedHeadSize);
-                    MulRows<1>(partial, partMax, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, stepRows * kPaddedHeadSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-                    partialSlot_ ^= 1;
-                }
-                SetFlag<HardEvent::V_MTE2>(kPartMaxFree + partMaxSlot_);
-                partMaxSlot_ ^= 1;
-            }
+            MergeParts(stepRows, firstRow);
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(attentionOutGm_[token * tiling_.attentionOutStrideB
-                + firstHead * tiling_.attentionOutStrideN],
-                result, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
+            WriteMerged(token, firstHead, stepRows);
         }
     }
 

@@ -583,43 +583,58 @@ private:
         SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-        if (heads % 2 == 0) {
+        if (heads % 2 == 0 && heads != 2) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 2) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 4 == 0) {
+        if (heads % 4 == 0 && heads != 4) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 4) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 8 == 0) {
+        if (heads % 8 == 0 && heads != 8) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 8) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 16 == 0) {
+        if (heads % 16 == 0 && heads != 16) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 16) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
                     keys);
             }
         }
-        const int64_t addedRows =
-            heads % 16 == 0
-                ? 16
-                : (heads % 8 == 0 ? 8 : (heads % 4 == 0 ? 4 : (heads % 2 == 0 ? 2 : 1)));
-        for (int64_t row = 0; row < stepRows; row += addedRows) {
+        // rows whose sum the first of them has by now
+        int64_t addedRows = 1;
+        if (heads % 16 == 0) {
+            addedRows = 16;
+        } else if (heads % 8 == 0) {
+            addedRows = 8;
+        } else if (heads % 4 == 0) {
+            addedRows = 4;
+        } else if (heads % 2 == 0) {
+            addedRows = 2;
+        }
+        if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
-            Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                keys);
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    score[(row + addedRows / 2) * kTileKeys], keys);
+            }
+        } else {
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                PipeBarrier<PIPE_V>();
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    keys);
+            }
         }
     }
 
@@ -637,7 +652,7 @@ private:
     }
 
     // Blocks whose windows the tile from firstKey on completes, to the best of each position.
-    __aicore__ inline void TakeBlocks(int64_t firstKey, int64_t corePositions, int64_t firstBlock,
+    __aicore__ inline void TakeBlocks(int64_t corePositions, int64_t firstKey, int64_t firstBlock,
         int64_t endBlock)
     {
         const int64_t newBlocks = endBlock - firstBlock;
@@ -741,8 +756,13 @@ private:
                                             MaxOf(0, (groups - part - 1) * kSortGroup))),
                                         static_cast<uint16_t>(MinOf(kSortGroup,
                                             MaxOf(0, (groups - part - 2) * kSortGroup)))};
-                                const uint16_t validLists =
-                                    sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
+                                // a bit a list, up to the last one with records; two at least
+                                uint16_t validLists = 0b0011;
+                                if (sizes[3] > 0) {
+                                    validLists = 0b1111;
+                                } else if (sizes[2] > 0) {
+                                    validLists = 0b0111;
+                                }
                                 MrgSort(blockTerm_[(position - firstMerged) * (4 * kSortGroup)
                                     * kRecordLanes],
                                     MrgSortSrcList<float>(
@@ -797,11 +817,11 @@ private:
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
+                // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        -__builtin_inff(), stepRows, kTileKeys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
@@ -825,11 +845,6 @@ private:
                 SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
-                }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                     stepRows);
@@ -888,11 +903,11 @@ private:
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
+                // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        -__builtin_inff(), stepRows, kTileKeys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -901,11 +916,6 @@ private:
                 SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                 PipeBarrier<PIPE_V>();
                 Exp(score, score, span);
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
-                }
                 AddHeads(work.heads, itemSlot, keys, r0, stepRows);
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
@@ -923,7 +933,7 @@ private:
             const int64_t endBlock =
                 MinOf(totalBlocks,
                     itemTile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
-            TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
+            TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
         // it; MTE2 waits back, so that the event is not set twice.
@@ -944,7 +954,7 @@ private:
             const int64_t endedBlocks =
                 CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock = MinOf(totalBlocks, MaxOf(begunBlocks, endedBlocks));
-            TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
+            TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
     }
 
@@ -980,7 +990,7 @@ private:
                     MinOf(totalBlocks,
                         CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                             tiling_.windowStep));
-                TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
+                TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
             }
         }
     }
@@ -1049,24 +1059,12 @@ private:
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
                         WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
-                        for (int64_t run = rowBegin / runLength;
-                             run < CeilDiv(rowBegin + rows, runLength);
-                             ++run) {
-                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
-                            const int64_t runRows =
-                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
-                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
-                            const int64_t queryIndex =
-                                work.firstQuery + (rowBegin + row) / work.heads;
-                            StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
-                                * tiling_.softmaxMaxOutStrideS
-                                + head * tiling_.softmaxMaxOutStrideN],
-                                score[row * kBlockLanes], runRows, kBlockLanes,
-                                work.heads == 1
-                                    ? tiling_.softmaxMaxOutStrideS
-                                    : tiling_.softmaxMaxOutStrideN,
-                                kBlockLanes);
-                        }
+                        StoreRuns(softmaxMaxOutGm_[(work.firstToken + work.firstQuery)
+                            * tiling_.softmaxMaxOutStrideS
+                            + work.firstHead * tiling_.softmaxMaxOutStrideN],
+                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                            tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS,
+                            kBlockLanes);
                         WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                         WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
@@ -1093,24 +1091,12 @@ private:
                             kRowsPerVector * kBlockLanes);
                         WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
-                        for (int64_t run = rowBegin / runLength;
-                             run < CeilDiv(rowBegin + rows, runLength);
-                             ++run) {
-                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
-                            const int64_t runRows =
-                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
-                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
-                            const int64_t queryIndex =
-                                work.firstQuery + (rowBegin + row) / work.heads;
-                            StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
-                                * tiling_.softmaxSumOutStrideS
-                                + head * tiling_.softmaxSumOutStrideN],
-                                score[row * kBlockLanes], runRows, kBlockLanes,
-                                work.heads == 1
-                                    ? tiling_.softmaxSumOutStrideS
-                                    : tiling_.softmaxSumOutStrideN,
-                                kBlockLanes);
-                        }
+                        StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
+                            * tiling_.softmaxSumOutStrideS
+                            + work.firstHead * tiling_.softmaxSumOutStrideN],
+                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                            tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS,
+                            kBlockLanes);
                         WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                         WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
@@ -1136,22 +1122,11 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                    for (int64_t run = rowBegin / runLength;
-                         run < CeilDiv(rowBegin + rows, runLength);
-                         ++run) {
-                        const int64_t row = MaxOf(0, run * runLength - rowBegin);
-                        const int64_t runRows = MinOf(rows, (run + 1) * runLength - rowBegin) - row;
-                        const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
-                        const int64_t queryIndex = work.firstQuery + (rowBegin + row) / work.heads;
-                        StoreRows(attentionOutGm_[(work.firstToken + queryIndex)
-                            * tiling_.attentionOutStrideS
-                            + head * tiling_.attentionOutStrideN],
-                            prob_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                            work.heads == 1
-                                ? tiling_.attentionOutStrideS
-                                : tiling_.attentionOutStrideN,
-                            kPaddedValueSize);
-                    }
+                    StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
+                        * tiling_.attentionOutStrideS
+                        + work.firstHead * tiling_.attentionOutStrideN],
+                        prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
+                        tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kProbFree);
                     WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                     SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
@@ -1207,24 +1182,11 @@ private:
                     Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
-                    for (int64_t run = (rowBegin + r0) / runLength;
-                         run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                         ++run) {
-                        const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                        const int64_t runRows =
-                            MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                        const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                        const int64_t queryIndex =
-                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                        StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
-                            * tiling_.softmaxMaxOutStrideS
-                            + head * tiling_.softmaxMaxOutStrideN],
-                            statisticOut[row * kBlockLanes], runRows, kBlockLanes,
-                            work.heads == 1
-                                ? tiling_.softmaxMaxOutStrideS
-                                : tiling_.softmaxMaxOutStrideN,
-                            kBlockLanes);
-                    }
+                    StoreRuns(softmaxMaxOutGm_[(work.firstToken + work.firstQuery)
+                        * tiling_.softmaxMaxOutStrideS
+                        + work.firstHead * tiling_.softmaxMaxOutStrideN],
+                        statisticOut, rowBegin + r0, stepRows, runLength, work.heads, kBlockLanes,
+                        tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS, kBlockLanes);
                     SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                     statisticOutSlot_ ^= 1;
                 }
@@ -1243,23 +1205,11 @@ private:
                 Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
-                        * tiling_.softmaxSumOutStrideS
-                        + head * tiling_.softmaxSumOutStrideN],
-                        statisticOut[row * kBlockLanes], runRows, kBlockLanes,
-                        work.heads == 1
-                            ? tiling_.softmaxSumOutStrideS
-                            : tiling_.softmaxSumOutStrideN,
-                        kBlockLanes);
-                }
+                StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
+                    * tiling_.softmaxSumOutStrideS
+                    + work.firstHead * tiling_.softmaxSumOutStrideN],
+                    statisticOut, rowBegin + r0, stepRows, runLength, work.heads, kBlockLanes,
+                    tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS, kBlockLanes);
                 SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                 statisticOutSlot_ ^= 1;
             }
@@ -1290,21 +1240,11 @@ private:
                 Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(
-                        attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
-                        + head * tiling_.attentionOutStrideN],
-                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                        work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
-                        kPaddedValueSize);
-                }
+                StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
+                    * tiling_.attentionOutStrideS
+                    + work.firstHead * tiling_.attentionOutStrideN],
+                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         }

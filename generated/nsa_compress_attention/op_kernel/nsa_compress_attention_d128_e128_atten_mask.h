@@ -694,8 +694,8 @@ private:
 
     // Probabilities of a step's rows, from their exponentials, added to the sums of their
     // positions.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t stepRows,
-        int64_t r0)
+    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
+        int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
@@ -711,43 +711,58 @@ private:
         SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
         PipeBarrier<PIPE_V>();
         MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-        if (heads % 2 == 0) {
+        if (heads % 2 == 0 && heads != 2) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 2) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 4 == 0) {
+        if (heads % 4 == 0 && heads != 4) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 4) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 8 == 0) {
+        if (heads % 8 == 0 && heads != 8) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 8) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
                     keys);
             }
         }
-        if (heads % 16 == 0) {
+        if (heads % 16 == 0 && heads != 16) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 16) {
                 Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
                     keys);
             }
         }
-        const int64_t addedRows =
-            heads % 16 == 0
-                ? 16
-                : (heads % 8 == 0 ? 8 : (heads % 4 == 0 ? 4 : (heads % 2 == 0 ? 2 : 1)));
-        for (int64_t row = 0; row < stepRows; row += addedRows) {
+        // rows whose sum the first of them has by now
+        int64_t addedRows = 1;
+        if (heads % 16 == 0) {
+            addedRows = 16;
+        } else if (heads % 8 == 0) {
+            addedRows = 8;
+        } else if (heads % 4 == 0) {
+            addedRows = 4;
+        } else if (heads % 2 == 0) {
+            addedRows = 2;
+        }
+        if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
-            Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                keys);
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    score[(row + addedRows / 2) * kTileKeys], keys);
+            }
+        } else {
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                PipeBarrier<PIPE_V>();
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    keys);
+            }
         }
     }
 
@@ -765,7 +780,7 @@ private:
     }
 
     // Blocks whose windows the tile from firstKey on completes, to the best of each position.
-    __aicore__ inline void TakeBlocks(int64_t firstKey, int64_t corePositions, int64_t firstBlock,
+    __aicore__ inline void TakeBlocks(int64_t corePositions, int64_t firstKey, int64_t firstBlock,
         int64_t endBlock)
     {
         const int64_t newBlocks = endBlock - firstBlock;
@@ -869,8 +884,13 @@ private:
                                             MaxOf(0, (groups - part - 1) * kSortGroup))),
                                         static_cast<uint16_t>(MinOf(kSortGroup,
                                             MaxOf(0, (groups - part - 2) * kSortGroup)))};
-                                const uint16_t validLists =
-                                    sizes[3] > 0 ? 15 : sizes[2] > 0 ? 7 : 3;
+                                // a bit a list, up to the last one with records; two at least
+                                uint16_t validLists = 0b0011;
+                                if (sizes[3] > 0) {
+                                    validLists = 0b1111;
+                                } else if (sizes[2] > 0) {
+                                    validLists = 0b0111;
+                                }
                                 MrgSort(blockTerm_[(position - firstMerged) * (4 * kSortGroup)
                                     * kRecordLanes],
                                     MrgSortSrcList<float>(
@@ -928,15 +948,18 @@ private:
                     (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                     keys, tiling_.attenMaskStrideQ, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys);
                 // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
                         RoundUp(keys, kRepeatLanes));
                 }
                 // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                for (int64_t position = 0;
+                PipeBarrier<PIPE_V>();
+                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                    RoundUp(keys, 128));
+                for (int64_t position = 1;
                      position
                          < (rowBegin + r0 + stepRows - 1) / work.heads
                              - (rowBegin + r0) / work.heads + 1;
@@ -948,6 +971,11 @@ private:
                     CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
                         half(0), CMPMODE::EQ, RoundUp(keys, 128));
                 }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, kTileKeys);
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Select(score[row * kTileKeys],
@@ -955,13 +983,7 @@ private:
                             - (rowBegin + r0) / work.heads)
                             * (kTileKeys / 8)],
                         score[row * kTileKeys], -3.4028234663852886e+38f,
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
-                }
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
@@ -987,11 +1009,6 @@ private:
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Exp(score[row * kTileKeys], score[row * kTileKeys],
                         RoundUp(keys, kRepeatLanes));
-                }
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
                 }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
@@ -1029,7 +1046,7 @@ private:
                     prob_, stepRows, keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
-                    AddHeads(work.heads, itemSlot, keys, stepRows, r0);
+                    AddHeads(work.heads, itemSlot, keys, r0, stepRows);
                 }
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
@@ -1057,15 +1074,18 @@ private:
                     (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                     keys, tiling_.attenMaskStrideQ, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys);
                 // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
                         RoundUp(keys, kRepeatLanes));
                 }
                 // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                for (int64_t position = 0;
+                PipeBarrier<PIPE_V>();
+                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                    RoundUp(keys, 128));
+                for (int64_t position = 1;
                      position
                          < (rowBegin + r0 + stepRows - 1) / work.heads
                              - (rowBegin + r0) / work.heads + 1;
@@ -1077,6 +1097,11 @@ private:
                     CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
                         half(0), CMPMODE::EQ, RoundUp(keys, 128));
                 }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, kTileKeys);
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     Select(score[row * kTileKeys],
@@ -1084,13 +1109,7 @@ private:
                             - (rowBegin + r0) / work.heads)
                             * (kTileKeys / 8)],
                         score[row * kTileKeys], -3.4028234663852886e+38f,
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
-                }
-                // Lanes after the last key are excluded from the maximum, and below from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        float(kLowest), stepRows, kTileKeys);
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -1102,12 +1121,7 @@ private:
                     Exp(score[row * kTileKeys], score[row * kTileKeys],
                         RoundUp(keys, kRepeatLanes));
                 }
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
-                }
-                AddHeads(work.heads, itemSlot, keys, stepRows, r0);
+                AddHeads(work.heads, itemSlot, keys, r0, stepRows);
                 WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                 scoreSlot_ ^= 1;
@@ -1124,7 +1138,7 @@ private:
             const int64_t endBlock =
                 MinOf(totalBlocks,
                     itemTile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
-            TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
+            TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
         // it; MTE2 waits back, so that the event is not set twice.
@@ -1145,7 +1159,7 @@ private:
             const int64_t endedBlocks =
                 CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock = MinOf(totalBlocks, MaxOf(begunBlocks, endedBlocks));
-            TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
+            TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
     }
 
@@ -1181,7 +1195,7 @@ private:
                     MinOf(totalBlocks,
                         CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast),
                             tiling_.windowStep));
-                TakeBlocks(firstKey, corePositions, firstBlock, endBlock);
+                TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
             }
         }
     }
@@ -1250,24 +1264,12 @@ private:
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
                         WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
-                        for (int64_t run = rowBegin / runLength;
-                             run < CeilDiv(rowBegin + rows, runLength);
-                             ++run) {
-                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
-                            const int64_t runRows =
-                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
-                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
-                            const int64_t queryIndex =
-                                work.firstQuery + (rowBegin + row) / work.heads;
-                            StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
-                                * tiling_.softmaxMaxOutStrideS
-                                + head * tiling_.softmaxMaxOutStrideN],
-                                score[row * kBlockLanes], runRows, kBlockLanes,
-                                work.heads == 1
-                                    ? tiling_.softmaxMaxOutStrideS
-                                    : tiling_.softmaxMaxOutStrideN,
-                                kBlockLanes);
-                        }
+                        StoreRuns(softmaxMaxOutGm_[(work.firstToken + work.firstQuery)
+                            * tiling_.softmaxMaxOutStrideS
+                            + work.firstHead * tiling_.softmaxMaxOutStrideN],
+                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                            tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS,
+                            kBlockLanes);
                         WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                         WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
@@ -1294,24 +1296,12 @@ private:
                             kRowsPerVector * kBlockLanes);
                         WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
-                        for (int64_t run = rowBegin / runLength;
-                             run < CeilDiv(rowBegin + rows, runLength);
-                             ++run) {
-                            const int64_t row = MaxOf(0, run * runLength - rowBegin);
-                            const int64_t runRows =
-                                MinOf(rows, (run + 1) * runLength - rowBegin) - row;
-                            const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
-                            const int64_t queryIndex =
-                                work.firstQuery + (rowBegin + row) / work.heads;
-                            StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
-                                * tiling_.softmaxSumOutStrideS
-                                + head * tiling_.softmaxSumOutStrideN],
-                                score[row * kBlockLanes], runRows, kBlockLanes,
-                                work.heads == 1
-                                    ? tiling_.softmaxSumOutStrideS
-                                    : tiling_.softmaxSumOutStrideN,
-                                kBlockLanes);
-                        }
+                        StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
+                            * tiling_.softmaxSumOutStrideS
+                            + work.firstHead * tiling_.softmaxSumOutStrideN],
+                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                            tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS,
+                            kBlockLanes);
                         WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
                         WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
@@ -1337,22 +1327,11 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                    for (int64_t run = rowBegin / runLength;
-                         run < CeilDiv(rowBegin + rows, runLength);
-                         ++run) {
-                        const int64_t row = MaxOf(0, run * runLength - rowBegin);
-                        const int64_t runRows = MinOf(rows, (run + 1) * runLength - rowBegin) - row;
-                        const int64_t head = work.firstHead + (rowBegin + row) % work.heads;
-                        const int64_t queryIndex = work.firstQuery + (rowBegin + row) / work.heads;
-                        StoreRows(attentionOutGm_[(work.firstToken + queryIndex)
-                            * tiling_.attentionOutStrideS
-                            + head * tiling_.attentionOutStrideN],
-                            prob_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                            work.heads == 1
-                                ? tiling_.attentionOutStrideS
-                                : tiling_.attentionOutStrideN,
-                            kPaddedValueSize);
-                    }
+                    StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
+                        * tiling_.attentionOutStrideS
+                        + work.firstHead * tiling_.attentionOutStrideN],
+                        prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
+                        tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kProbFree);
                     WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                     SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
@@ -1408,24 +1387,11 @@ private:
                     Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
-                    for (int64_t run = (rowBegin + r0) / runLength;
-                         run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                         ++run) {
-                        const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                        const int64_t runRows =
-                            MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                        const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                        const int64_t queryIndex =
-                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                        StoreRows(softmaxMaxOutGm_[(work.firstToken + queryIndex)
-                            * tiling_.softmaxMaxOutStrideS
-                            + head * tiling_.softmaxMaxOutStrideN],
-                            statisticOut[row * kBlockLanes], runRows, kBlockLanes,
-                            work.heads == 1
-                                ? tiling_.softmaxMaxOutStrideS
-                                : tiling_.softmaxMaxOutStrideN,
-                            kBlockLanes);
-                    }
+                    StoreRuns(softmaxMaxOutGm_[(work.firstToken + work.firstQuery)
+                        * tiling_.softmaxMaxOutStrideS
+                        + work.firstHead * tiling_.softmaxMaxOutStrideN],
+                        statisticOut, rowBegin + r0, stepRows, runLength, work.heads, kBlockLanes,
+                        tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS, kBlockLanes);
                     SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                     statisticOutSlot_ ^= 1;
                 }
@@ -1444,23 +1410,11 @@ private:
                 Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kStatisticOutReady + statisticOutSlot_);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(softmaxSumOutGm_[(work.firstToken + queryIndex)
-                        * tiling_.softmaxSumOutStrideS
-                        + head * tiling_.softmaxSumOutStrideN],
-                        statisticOut[row * kBlockLanes], runRows, kBlockLanes,
-                        work.heads == 1
-                            ? tiling_.softmaxSumOutStrideS
-                            : tiling_.softmaxSumOutStrideN,
-                        kBlockLanes);
-                }
+                StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
+                    * tiling_.softmaxSumOutStrideS
+                    + work.firstHead * tiling_.softmaxSumOutStrideN],
+                    statisticOut, rowBegin + r0, stepRows, runLength, work.heads, kBlockLanes,
+                    tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS, kBlockLanes);
                 SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                 statisticOutSlot_ ^= 1;
             }
@@ -1491,21 +1445,11 @@ private:
                 Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(
-                        attentionOutGm_[(work.firstToken + queryIndex) * tiling_.attentionOutStrideS
-                        + head * tiling_.attentionOutStrideN],
-                        result_[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                        work.heads == 1 ? tiling_.attentionOutStrideS : tiling_.attentionOutStrideN,
-                        kPaddedValueSize);
-                }
+                StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
+                    * tiling_.attentionOutStrideS
+                    + work.firstHead * tiling_.attentionOutStrideN],
+                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
             }
         }

@@ -14,20 +14,20 @@
  *   over key:
  *   AIV  StartRows            tile t              first tile of an item
  *   AIC  ScoreTile            tile t              sets kScoreRingKeyReady
- *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyReady, sets
- *   kProbRingKeyReady
- *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyReady, sets
- *   kOutRingKeyReady
+ *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyReady,
+ *                                                 sets kProbRingKeyReady
+ *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyReady,
+ *                                                 sets kOutRingKeyReady
  *   AIV  StartSums            tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingKeyReady
  *   AIV  WriteRowsForKey      tile t - kPrefetch  last tile of an item
  *   over keyShare:
  *   AIV  StartRows            tile t              first tile of an item
  *   AIC  ScoreTile            tile t              sets kScoreRingKeyShareReady
- *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyShareReady, sets
- *   kProbRingKeyShareReady
- *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyShareReady, sets
- *   kOutRingKeyShareReady
+ *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyShareReady,
+ *                                                 sets kProbRingKeyShareReady
+ *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyShareReady,
+ *                                                 sets kOutRingKeyShareReady
  *   AIV  StartSums            tile t - kPrefetch  first tile of an item
  *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingKeyShareReady
  *   AIV  WriteRowsForKeyShare tile t - kPrefetch  last tile of an item
@@ -224,7 +224,7 @@ private:
                 cubeStepsKey_[slot].tiles = tiles;
                 cubeStepsKey_[slot].firstTile = firstTile;
                 cubeStepsKey_[slot].keyEnd = keyEnd;
-                cubeStepsKey_[slot].valueEntry = batch;
+                cubeStepsKey_[slot].keyEntry = batch;
                 cubeStepsKey_[slot].kvHead = kvHead;
                 cubeStepsKey_[slot].taskRows = heads;
                 if (tile < tiles) {
@@ -236,7 +236,7 @@ private:
                     const CubeStepForKey &earlier = cubeStepsKey_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyOperands, earlier.kvHead, earlier.taskRows, earlier.keyEnd,
-                            earlier.firstTile, earlier.valueEntry, earlier.tile, earlierSlot);
+                            earlier.firstTile, earlier.keyEntry, earlier.tile, earlierSlot);
                     }
                 }
             }
@@ -255,11 +255,11 @@ private:
             const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
+            const int64_t headTask = task / tiling_.memberTiles;
             // heads of one key/value head come in turn: cores share its keys and values in L2
-            const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
-            const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t listEntry =
-                task / tiling_.memberTiles / (tiling_.headTiles * tiling_.kvHeads);
+            const int64_t headTile = headTask % tiling_.headTiles;
+            const int64_t kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+            const int64_t listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
@@ -278,8 +278,7 @@ private:
             const int64_t visibleEnd =
                 kvShareMapOfBatch < 0
                     ? 0
-                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
-                        tiling_.keyCapacityKeyShare);
+                    : MinOf(kvShareLenGm_.GetValue(kvShareMapOfBatch), tiling_.keyCapacityKeyShare);
             const int64_t keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
@@ -287,8 +286,6 @@ private:
             const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
             const int64_t steps =
                 turn >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-            const int64_t keyEntry = listEntry;
-            const int64_t valueEntry = listEntry;
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQueryForKeyShare(firstHead, heads, rowFractals, tiles, memberPlace, members);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
@@ -300,19 +297,19 @@ private:
                 cubeStepsKeyShare_[slot].tiles = tiles;
                 cubeStepsKeyShare_[slot].firstTile = firstTile;
                 cubeStepsKeyShare_[slot].keyEnd = keyEnd;
-                cubeStepsKeyShare_[slot].valueEntry = valueEntry;
+                cubeStepsKeyShare_[slot].keyEntry = listEntry;
                 cubeStepsKeyShare_[slot].kvHead = kvHead;
                 cubeStepsKeyShare_[slot].taskRows = taskRows;
                 if (tile < tiles) {
                     ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
-                        keyEntry, tile, slot);
+                        listEntry, tile, slot);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
                     const CubeStepForKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
                         WeightedTile(keyShareOperands, earlier.kvHead, earlier.taskRows,
-                            earlier.keyEnd, earlier.firstTile, earlier.valueEntry, earlier.tile,
+                            earlier.keyEnd, earlier.firstTile, earlier.keyEntry, earlier.tile,
                             earlierSlot);
                     }
                 }
@@ -420,11 +417,11 @@ private:
             const int64_t task = item % tiling_.tasksKeyShare;
             const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
             const int64_t memberTile = task % tiling_.memberTiles;
+            const int64_t headTask = task / tiling_.memberTiles;
             // heads of one key/value head come in turn: cores share its keys and values in L2
-            const int64_t headTile = task / tiling_.memberTiles % tiling_.headTiles;
-            const int64_t kvHead = task / tiling_.memberTiles / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t listEntry =
-                task / tiling_.memberTiles / (tiling_.headTiles * tiling_.kvHeads);
+            const int64_t headTile = headTask % tiling_.headTiles;
+            const int64_t kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+            const int64_t listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
             const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
             const int64_t heads =
                 MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
@@ -442,8 +439,7 @@ private:
             const int64_t visibleEnd =
                 kvShareMapOfBatch < 0
                     ? 0
-                    : MinOf(kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0,
-                        tiling_.keyCapacityKeyShare);
+                    : MinOf(kvShareLenGm_.GetValue(kvShareMapOfBatch), tiling_.keyCapacityKeyShare);
             const int64_t keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
             const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
             const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
@@ -509,6 +505,9 @@ private:
         GlobalTensor<T> &valueGm;
         const GlobalTensor<T> &probRingGm;  // ring of probability tiles, vector to cube
         const GlobalTensor<float> &outRingGm;  // ring of weighted sums, cube to vector
+        const GlobalTensor<float> &partialMaxGm;  // row maxima of key splits
+        const GlobalTensor<float> &partialSumGm;  // row sums of key splits
+        const GlobalTensor<float> &partialOutGm;  // weighted sums of key splits
         ListTensorDesc &keyList;
         ListTensorDesc &valueList;
         int64_t keyStrideK = 0;  // elements between neighbours of key along K
@@ -516,6 +515,7 @@ private:
         int64_t rowsPerTask = 0;  // query rows of a task, at most
         int64_t valueStrideK = 0;  // elements between neighbours of value along K
         int64_t valueStrideT = 0;  // elements between neighbours of value along T
+        int64_t splits = 0;  // parts the keys of a row are split into
         uint16_t scoreRingReady = 0;
         uint16_t probRingReady = 0;
         uint16_t outRingReady = 0;
@@ -530,6 +530,9 @@ private:
             valueGm_,  // valueGm
             probRingKeyGm_,  // probRingGm
             outRingKeyGm_,  // outRingGm
+            partialMaxKeyGm_,  // partialMaxGm
+            partialSumKeyGm_,  // partialSumGm
+            partialOutKeyGm_,  // partialOutGm
             keyList_,  // keyList
             valueList_,  // valueList
         };
@@ -538,6 +541,7 @@ private:
         found.rowsPerTask = tiling_.rowsPerTaskKey;
         found.valueStrideK = tiling_.valueStrideK;
         found.valueStrideT = tiling_.valueStrideT;
+        found.splits = tiling_.splitsKey;
         found.scoreRingReady = kScoreRingKeyReady;
         found.probRingReady = kProbRingKeyReady;
         found.outRingReady = kOutRingKeyReady;
@@ -553,6 +557,9 @@ private:
             valueShareGm_,  // valueGm
             probRingKeyShareGm_,  // probRingGm
             outRingKeyShareGm_,  // outRingGm
+            partialMaxKeyShareGm_,  // partialMaxGm
+            partialSumKeyShareGm_,  // partialSumGm
+            partialOutKeyShareGm_,  // partialOutGm
             keyShareList_,  // keyList
             valueShareList_,  // valueList
         };
@@ -561,6 +568,7 @@ private:
         found.rowsPerTask = tiling_.rowsPerTaskKeyShare;
         found.valueStrideK = tiling_.valueShareStrideK;
         found.valueStrideT = tiling_.valueShareStrideU;
+        found.splits = tiling_.splitsKeyShare;
         found.scoreRingReady = kScoreRingKeyShareReady;
         found.probRingReady = kProbRingKeyShareReady;
         found.outRingReady = kOutRingKeyShareReady;
@@ -641,13 +649,13 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const StageOperands &operands, int64_t kvHead,
-        int64_t taskRows, int64_t keyEnd, int64_t firstTile, int64_t valueEntry, int64_t tile,
+        int64_t taskRows, int64_t keyEnd, int64_t firstTile, int64_t keyEntry, int64_t tile,
         int64_t slot)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
         operands.valueGm.SetGlobalBuffer(
-            operands.valueList.template GetDataPtr<T>(static_cast<uint32_t>(valueEntry)));
+            operands.valueList.template GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
         const int64_t valueTile = kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
         CrossCoreWaitFlag(operands.probRingReady);
         {
@@ -761,11 +769,11 @@ private:
             // score * qkScale  (spec line 92)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -__builtin_inff(), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
@@ -787,11 +795,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
@@ -976,9 +979,58 @@ private:
         }
     }
 
+    // The partials that key splits left of the rows of a step, merged into the rows: both sides are
+    // rescaled to the larger maximum and added.
+    __aicore__ inline void MergeParts(const StageOperands &operands, int64_t stepRows,
+        int64_t firstRow)
+    {
+        for (int64_t part = 0; part < operands.splits; ++part) {
+            const int64_t partialRow = part * tiling_.rowTotal + firstRow;
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            {
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                LoadRow(partMax, operands.partialMaxGm[partialRow * kBlockLanes],
+                    stepRows * kBlockLanes);
+                LoadRow(partSum, operands.partialSumGm[partialRow * kBlockLanes],
+                    stepRows * kBlockLanes);
+                LoadRow(partial, operands.partialOutGm[partialRow * kPaddedHeadSize],
+                    stepRows * kPaddedHeadSize);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
+                    newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
+                partMaxSlot_ ^= 1;
+            }
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            partialSlot_ ^= 1;
+        }
+    }
+
+    // The merged rows of a step to the output.
+    __aicore__ inline void WriteMerged(int64_t firstHead, int64_t stepRows, int64_t batch)
+    {
+        const int64_t head = firstHead;
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        PipeBarrier<PIPE_V>();
+        Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+        StoreRows(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result, stepRows,
+            tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        resultSlot_ ^= 1;
+    }
+
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
+        const StageOperands keyOperands = KeyOperands();
+        const StageOperands keyShareOperands = KeyShareOperands();
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
@@ -989,107 +1041,20 @@ private:
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
             const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
-            Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, 0.0f, statisticLanes);
+            Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
+            Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, 0.0f, stepRows * kPaddedHeadSize);
-            for (int64_t part = 0; part < tiling_.splitsKey; ++part) {
-                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-                LoadRow(partMax, partialMaxKeyGm_[partialRow * kBlockLanes], statisticLanes);
-                LoadRow(partSum, partialSumKeyGm_[partialRow * kBlockLanes], statisticLanes);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                LoadRow(partial, partialOutKeyGm_[partialRow * kPaddedHeadSize],
-                    stepRows * kPaddedHeadSize);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
-                Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, statisticLanes);
-                Exp(partMax, partMax, statisticLanes);
-                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
-                Mul(partSum, partSum, partMax, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
-                    kPaddedHeadSize);
-                MulRows<1>(partial, partMax, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, stepRows * kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                partialSlot_ ^= 1;
-                partMaxSlot_ ^= 1;
-            }
+            MergeParts(keyOperands, stepRows, firstRow);
             if (kvShareMapGm_.GetValue(token) >= 0) {
-                for (int64_t part = 0; part < tiling_.splitsKeyShare; ++part) {
-                    const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                    auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                    auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-                    LoadRow(partMax, partialMaxKeyShareGm_[partialRow * kBlockLanes],
-                        statisticLanes);
-                    LoadRow(partSum, partialSumKeyShareGm_[partialRow * kBlockLanes],
-                        statisticLanes);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    LoadRow(partial, partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
-                        stepRows * kPaddedHeadSize);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                    WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                    Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
-                    Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Exp(mergedRescale_, mergedRescale_, statisticLanes);
-                    Exp(partMax, partMax, statisticLanes);
-                    CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
-                    Mul(partSum, partSum, partMax, statisticLanes);
-                    PipeBarrier<PIPE_V>();
-                    Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                    MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedHeadSize,
-                        kPaddedHeadSize);
-                    MulRows<1>(partial, partMax, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-                    PipeBarrier<PIPE_V>();
-                    Add(accumulator_, accumulator_, partial, stepRows * kPaddedHeadSize);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ ^= 1;
-                    partMaxSlot_ ^= 1;
-                }
+                MergeParts(keyShareOperands, stepRows, firstRow);
             }
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-            auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(outGm_[token * tiling_.outStrideB + firstHead * tiling_.outStrideN], result,
-                stepRows, tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
+            WriteMerged(firstHead, stepRows, token);
         }
     }
 
@@ -1104,10 +1069,10 @@ private:
     int64_t stepsBegunKey_ =
         0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
     struct CubeStepForKey {
-        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows;
+        int64_t tile, tiles, firstTile, keyEnd, keyEntry, kvHead, taskRows;
     } cubeStepsKey_[kRing]{};
     struct CubeStepForKeyShare {
-        int64_t tile, tiles, firstTile, keyEnd, valueEntry, kvHead, taskRows;
+        int64_t tile, tiles, firstTile, keyEnd, keyEntry, kvHead, taskRows;
     } cubeStepsKeyShare_[kRing]{};
     struct VectorStepForKey {
         int64_t tile, rows, tiles, rowBegin, steps, firstHead, itemSlot, split, batch;

@@ -156,6 +156,26 @@ protected:
             AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
     }
 
+    // `rows` rows of a task, of `heads` a position, from its row `first` on to where their heads
+    // and positions are stored; `global` is the place of row 0. `run` rows leave in one copy at
+    // most: the heads of a position, or all positions of a single head.
+    template <typename Element>
+    __aicore__ static inline void StoreRuns(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &local, int64_t first, int64_t rows, int64_t run,
+        int64_t heads, int64_t columns, int64_t headPitch, int64_t positionPitch,
+        int64_t localPitch)
+    {
+        const int64_t pitch = heads == 1 ? positionPitch : headPitch;
+        int64_t row = 0;
+        while (row < rows) {
+            const int64_t taskRow = first + row;
+            const int64_t count = MinOf(run - taskRow % run, rows - row);
+            StoreRows(global[taskRow / heads * positionPitch + taskRow % heads * headPitch],
+                local[row * localPitch], count, columns, pitch, localPitch);
+            row += count;
+        }
+    }
+
     // Rows of whole blocks from global memory to L1, as they are.
     template <typename Element>
     __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
@@ -358,6 +378,35 @@ protected:
     __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
     {
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
+    }
+
+    // Merges a partial of `count` rows into the rows, log-sum-exp: both sides are rescaled to the
+    // larger maximum of a row and added. Maxima and sums have a block of equal lanes a row, rows
+    // whole repeats of columns without a gap. The partial, `newMaxima` and `rescale` are scratch.
+    __aicore__ static inline void MergePartial(const AscendC::LocalTensor<float> &rows,
+        const AscendC::LocalTensor<float> &maxima, const AscendC::LocalTensor<float> &sums,
+        const AscendC::LocalTensor<float> &partRows, const AscendC::LocalTensor<float> &partMaxima,
+        const AscendC::LocalTensor<float> &partSums, const AscendC::LocalTensor<float> &newMaxima,
+        const AscendC::LocalTensor<float> &rescale, int64_t count, int64_t columns)
+    {
+        const int64_t lanes = count * kBlockLanes;
+        AscendC::Max(newMaxima, maxima, partMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Sub(rescale, maxima, newMaxima, lanes);
+        AscendC::Sub(partMaxima, partMaxima, newMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Exp(rescale, rescale, lanes);
+        AscendC::Exp(partMaxima, partMaxima, lanes);
+        CopyLanes(maxima, newMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Mul(sums, sums, rescale, lanes);
+        AscendC::Mul(partSums, partSums, partMaxima, lanes);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Add(sums, sums, partSums, lanes);
+        MulRows<1>(rows, rescale, count, columns, columns);
+        MulRows<1>(partRows, partMaxima, count, columns, columns);
+        AscendC::PipeBarrier<PIPE_V>();
+        AscendC::Add(rows, rows, partRows, count * columns);
     }
 
     // `value` in the lanes of `count` rows of one repeat from lane `first` on, which is below 64.

@@ -510,11 +510,11 @@ private:
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -__builtin_inff(), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
@@ -536,11 +536,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
@@ -691,20 +686,10 @@ private:
             Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                 stepRows * kPaddedValueSize);
             SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            for (int64_t run = (rowBegin + r0) / runLength;
-                 run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                 ++run) {
-                const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                const int64_t runRows =
-                    MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
-                    + head * tiling_.outputStrideN],
-                    result[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                    work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
-                    kPaddedValueSize);
-            }
+            StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
+                + work.firstHead * tiling_.outputStrideN],
+                result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             resultSlot_ ^= 1;
         }

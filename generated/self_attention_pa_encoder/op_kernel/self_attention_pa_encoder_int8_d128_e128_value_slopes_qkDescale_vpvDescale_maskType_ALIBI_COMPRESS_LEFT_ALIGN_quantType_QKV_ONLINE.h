@@ -603,11 +603,11 @@ private:
                         MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys, -__builtin_inff());
                 }
             }
-            // Lanes after the last key are excluded from the maximum, and below from the sum.
+            // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    float(kLowest), stepRows, kTileKeys);
+                    -__builtin_inff(), stepRows, kTileKeys);
             }
             // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
             Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
@@ -639,11 +639,6 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
-            if (keys % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                    stepRows, kTileKeys);
-            }
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
@@ -774,20 +769,10 @@ private:
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                    StoreRows(outputGm_[(work.firstToken + queryIndex) * tiling_.outputStrideS
-                        + head * tiling_.outputStrideN],
-                        result[row * kPaddedValueSize], runRows, tiling_.valueDim,
-                        work.heads == 1 ? tiling_.outputStrideS : tiling_.outputStrideN,
-                        kPaddedValueSize);
-                }
+                StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
+                    + work.firstHead * tiling_.outputStrideN],
+                    result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 resultSlot_ ^= 1;
             }
@@ -830,6 +815,53 @@ private:
         }
     }
 
+    // The partials that key splits left of the rows of a step, merged into the rows: both sides are
+    // rescaled to the larger maximum and added.
+    __aicore__ inline void MergeParts(int64_t stepRows, int64_t firstRow)
+    {
+        for (int64_t part = 0; part < tiling_.splits; ++part) {
+            const int64_t partialRow = part * tiling_.rowTotal + firstRow;
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            {
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+                LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
+                    stepRows * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
+                    newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
+                partMaxSlot_ ^= 1;
+            }
+            WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
+            partialSlot_ ^= 1;
+        }
+    }
+
+    // The merged rows of a step to the output.
+    __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
+    {
+        const int64_t head = firstHead;
+        // result = result * a factor of its head  (spec line 561)
+        PipeBarrier<PIPE_V>();
+        for (int64_t row = 0; row < stepRows; ++row) {
+            const int64_t head = firstHead + row;
+            Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
+                float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)), kPaddedValueSize);
+        }
+        auto result = View<half>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        PipeBarrier<PIPE_V>();
+        Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+        StoreRows(outputGm_[token * tiling_.outputStrideS + head * tiling_.outputStrideN], result,
+            stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        resultSlot_ ^= 1;
+    }
+
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
@@ -842,70 +874,18 @@ private:
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
             const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t head = firstHead;
             const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
-            const int64_t statisticLanes = stepRows * kBlockLanes;
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
-            Duplicate(mergedMax_, float(kLowest), statisticLanes);
-            Duplicate(mergedSum_, 0.0f, statisticLanes);
+            Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
+            Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, 0.0f, stepRows * kPaddedValueSize);
-            for (int64_t part = 0; part < tiling_.splits; ++part) {
-                const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], statisticLanes);
-                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], statisticLanes);
-                SetFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-                LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
-                    stepRows * kPaddedValueSize);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTaken + partialSlot_);
-                SetFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                // newMax = max(mergedMax, partMax); both sides are rescaled to it and added
-                WaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                Max(newMaxBlocks_, mergedMax_, partMax, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Sub(mergedRescale_, mergedMax_, newMaxBlocks_, statisticLanes);
-                Sub(partMax, partMax, newMaxBlocks_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Exp(mergedRescale_, mergedRescale_, statisticLanes);
-                Exp(partMax, partMax, statisticLanes);
-                CopyLanes(mergedMax_, newMaxBlocks_, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Mul(mergedSum_, mergedSum_, mergedRescale_, statisticLanes);
-                Mul(partSum, partSum, partMax, statisticLanes);
-                PipeBarrier<PIPE_V>();
-                Add(mergedSum_, mergedSum_, partSum, statisticLanes);
-                MulRows<1>(accumulator_, mergedRescale_, stepRows, kPaddedValueSize,
-                    kPaddedValueSize);
-                MulRows<1>(partial, partMax, stepRows, kPaddedValueSize, kPaddedValueSize);
-                PipeBarrier<PIPE_V>();
-                Add(accumulator_, accumulator_, partial, stepRows * kPaddedValueSize);
-                partialSlot_ ^= 1;
-                partMaxSlot_ ^= 1;
-            }
+            MergeParts(stepRows, firstRow);
             // result = accumulator / sum; a row without keys has sum 0 and gives zeros
-            Maxs(mergedSum_, mergedSum_, float(kSmallest), statisticLanes);
+            Maxs(mergedSum_, mergedSum_, float(kSmallest), stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedValueSize, kPaddedValueSize);
-            // result = result * a factor of its head  (spec line 561)
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t head = firstHead + row;
-                Muls(accumulator_[row * kPaddedValueSize], accumulator_[row * kPaddedValueSize],
-                    float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
-                    kPaddedValueSize);
-            }
-            auto result = View<half>(ub_, kResultAt + resultSlot_ * kResultSlot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            PipeBarrier<PIPE_V>();
-            Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-            StoreRows(outputGm_[token * tiling_.outputStrideS + head * tiling_.outputStrideN],
-                result, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
+            WriteMerged(token, firstHead, stepRows);
         }
     }
 
