@@ -38,7 +38,8 @@ LARGEST = 2**21
 _MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
 FORMS = (
     "a comparison has on one side j, plus or minus numbers without j, or such a sum // or % a literal, a "
-    "size or an integer parameter, or an element x[b, j] of an integer tensor; on the other side numbers without j"
+    "size or an integer parameter, or an element x[b, j] of an integer tensor; on the other side numbers "
+    "without j"
 )
 
 

@@ -234,7 +234,11 @@ _FUNCTIONS = (
 
 def _expect(node: nodes.Node, kind: type[_Kind]) -> _Kind:
     if not isinstance(node, kind):
-        raise NotLowered(f"{type(node).__name__} in place of {kind.__name__}", node.where)
+        raise NotLowered(
+            f"{type(node).__name__} in place of {kind.__name__}",
+            node.where,
+            "attention is attend.softmax(s) @ values of functions s of attend.scores(query, keys)",
+        )
     return node
 
 
@@ -254,7 +258,11 @@ def _check_shared_softmax(found: Computation, core: nodes.Node) -> None:
     if found.selection is not None:
         softmaxes = {node for node in found.selection.walk() if isinstance(node, nodes.Softmax)}
         if len(found.attentions) > 1 or earlier or softmaxes != {found.attentions[0].softmax}:
-            raise NotLowered(f"output '{found.selection.name}' of other probabilities", found.selection.where)
+            raise NotLowered(
+                f"output '{found.selection.name}' of other probabilities",
+                found.selection.where,
+                "select by those of the one attention that is the result",
+            )
     alone = len(found.attentions) == 1 and not earlier
     own = {core, *(each.softmax for each in found.attentions if alone)}
     for output in (found.output, *found.statistics):

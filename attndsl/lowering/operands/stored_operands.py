@@ -140,7 +140,9 @@ def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
     for part, pitch in row:
         if symbol in part.symbols():
             if not isinstance(part, Symbol):
-                raise NotLowered(f"a row of {part} for each query", node.where)
+                raise NotLowered(
+                    f"a row of {part} for each query", node.where, "index rows by i, n and b themselves"
+                )
             found = found + pitch
     return found
 

@@ -177,8 +177,8 @@ def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], ro
     if role == "D":
         return (
             f"{sentence}write {size} for {token}; channels in parts, as rotary ones, are one tensor: "
-            "join them in the caller, a rotary key of all heads once for each head; latent rows that all heads share "
-            "(MLA, absorbed) have one key/value head: specs/variants/mla_decode.py"
+            "join them in the caller, a rotary key of all heads once for each head; latent rows that all "
+            "heads share (MLA, absorbed) have one key/value head: specs/variants/mla_decode.py"
         )
     return f"{sentence}write {size} for {token}"
 
