@@ -51,7 +51,7 @@ def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
     if set(axes_of(node.table)) != {"B", "W"}:
         found = axes_text(axes_of(node.table))
         alone = set(axes_of(node.table)) == {"W"}
-        shared = "; blocks that all batch rows share stand in the row of each" if alone else ""
+        shared = "; of blocks that all batch rows share the caller repeats the row for each" if alone else ""
         return (
             f"a block table has the axes (B, W), not {found}; "
             f'pass axes="B W" to op.input of the table{shared}'

@@ -78,7 +78,7 @@ def largest_head(architecture: Architecture) -> int:
 
 _SELECTION = (
     "of packed queries a selection is p.window_sum(...).sum_over_group().top(...), with a mask in bytes over "
-    "(Q, J) for blocks that are forced, as in specs/nsa_compress_attention.py"
+    "(Q, J) for blocks that are forced"
 )
 Finding = tuple[str, SourceLine] | tuple[str, SourceLine, str]
 """What is not covered, where it is asked for, and perhaps what an author can write."""

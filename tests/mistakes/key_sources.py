@@ -399,8 +399,8 @@ KEYS = (
         ),
         (
             'mine.py:17: mine: Paged: a block table has the axes (B, W), not (W); pass axes="B '
-            'W" to op.input of the table; blocks that all batch rows share stand in the row of '
-            "each [tables_are_integers]"
+            'W" to op.input of the table; of blocks that all batch rows share the caller repeats '
+            "the row for each [tables_are_integers]"
         ),
     ),
 )
