@@ -297,3 +297,14 @@ def test_scales_that_no_query_absorbs_are_refused(tmp_path: Path, keys: str, dty
     assert np.isfinite(operator(**call).astype(float)).all()
     with pytest.raises(NotLowered, match=said):
         operator(**call, backend="tile")
+
+
+def test_an_offset_is_added_as_often_as_probabilities_sum_up_to(tmp_path: Path) -> None:
+    """Probabilities times numbers sum up to another number; without an offset that does not matter."""
+    text = SPEC.format(**PLAIN).replace("attend.softmax(s) @", "(attend.softmax(s) * 0.5) @")
+    file = tmp_path / "small_dequantized.py"
+    file.write_text(text)
+    with pytest.raises(NotLowered, match="an offset under weights that are probabilities times numbers"):
+        load_file(file)(**prompt(FP16), backend="tile")
+    file.write_text(text.replace(", offsets.part(which))", ")"))
+    close(prompt(FP16), load_file(file))

@@ -93,7 +93,9 @@ def looked_up_operand(context: Context, node: nodes.Node) -> ScoreOperand:
     block = context.architecture.block // item_bytes(context.parameter(tensor.name).dtype)
     if period.value % block or context.keys.first(context) is not None:
         raise NotLowered(
-            f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where
+            f"scores and {source}, whose segments do not begin on blocks of {block} keys",
+            node.where,
+            f"let the remainder be by a multiple of {block}, of keys that begin with the first",
         )
     return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where, source)
 
@@ -155,7 +157,9 @@ def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
     for part, pitch in row:
         if symbol in part.symbols():
             if not isinstance(part, Symbol):
-                raise NotLowered(f"a row of {part} for each query", node.where)
+                raise NotLowered(
+                    f"a row of {part} for each query", node.where, "index rows by i, n and b themselves"
+                )
             found = found + pitch
     return found
 

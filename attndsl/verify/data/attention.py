@@ -332,13 +332,19 @@ class AttentionFiller:
         return np.expand_dims(spread, tuple(i for i, role in enumerate(wanted) if role not in own))
 
     def _over_scores(self, name: str, values: Array) -> Array:
-        """``values`` (B, N, Q, T), in the tensor's layout; axes that it lacks keep their first entry."""
+        """``values`` (B, N, Q, T), in the tensor's layout; axes that it lacks keep their first entry.
+
+        A key/value head K has the values of the first of its query heads.
+        """
         layout = self.filler.layout(name)
+        heads = "K" if "K" in layout.roles and "N" not in layout.roles else "N"
+        if heads == "K":
+            values = values[:, :: self.sizes["N"] // self.sizes["K"]]
         broadcast = {axis.role for dim in layout.dims for axis in dim if axis.broadcast}
         picks = tuple(
             0 if axis not in layout.roles else slice(0, 1) if axis in broadcast else slice(None)
-            for axis in "BNQT"
+            for axis in ("B", heads, "Q", "T")
         )
-        kept = [axis for axis in "BNQT" if axis in layout.roles]
+        kept = [axis for axis in ("B", heads, "Q", "T") if axis in layout.roles]
         ordered = values[picks].transpose([kept.index(axis) for axis in layout.roles])
         return rounded(layout.restore(ordered, self.draft.env()), DTYPES[self.filler.dtype(name)])
