@@ -169,3 +169,43 @@ def test_the_longest_come_first_where_later_positions_see_more() -> None:
 def test_packed_prompts_have_the_same_order() -> None:
     c = context(attention(PACKED, scores=[CAUSAL]), positions=Symbol("Q"), max_rows=256)
     assert with_item_order((c,))[0].longest_first
+
+
+def packed(*lengths: int, heads: int = 8, cores: int = 24) -> dict[str, Any]:
+    """The tiling fields of packed prompts of these lengths."""
+    c = context(attention(PACKED, scores=[CAUSAL]), positions=Symbol("Q"), max_rows=256)
+    sizes = {"B": len(lengths), "N": heads, "Q": max(lengths), "S": sum(lengths)}
+    return numbers(with_item_order((c,))[0], **sizes, cores=cores)
+
+
+def filled(known: dict[str, Any], *lengths: int, positions: int = 256) -> int:
+    return known["kvHeads"] * sum(ceil(length / positions) for length in lengths)
+
+
+@pytest.mark.parametrize(("heads", "short"), [(3, (1,)), (2, (3, 300)), (2, (255, 255, 256))])
+def test_uneven_prompts_are_cut_small_if_large_tasks_with_queries_leave_cores_idle(
+    heads: int, short: tuple[int, ...]
+) -> None:
+    """Padded to the longest they have as many large tasks as cores, of which some have no query."""
+    lengths = (5 * 256, *short)
+    longest = [max(lengths)] * len(lengths)
+    even, known = packed(*longest, heads=heads), packed(*lengths, heads=heads)
+    assert filled(known, *lengths) < 24 <= filled(even, *longest)
+    assert even["largeTasks"] > 0 == known["largeTasks"]
+
+
+@pytest.mark.parametrize("short", [(1, 1), (700, 300)])
+def test_uneven_prompts_have_large_tasks_if_those_with_queries_keep_all_cores(short: tuple[int, ...]) -> None:
+    lengths = (5 * 256, *short)
+    known = packed(*lengths, heads=5)
+    assert filled(known, *lengths) >= 24
+    assert known["largeTasks"] > 0
+
+
+@pytest.mark.parametrize("positions", [1, 255, 256, 257, 1300])
+@pytest.mark.parametrize("batch", [1, 2, 16])
+def test_packed_prompts_of_one_length_are_cut_as_padded_ones(batch: int, positions: int) -> None:
+    padded = numbers(prompts(CAUSAL), B=batch, N=8, Q=positions, cores=24)
+    known = packed(*[positions] * batch)
+    for name in ("largeTasks", "largeTiles", "queriesPerTask", "queryTiles", "tasks"):
+        assert known[name] == padded[name]

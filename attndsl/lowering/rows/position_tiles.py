@@ -63,8 +63,12 @@ class PositionTiles:
         """The field of the tasks of a batch row."""
         return f"queryTiles{self.attention_name}"
 
-    def add_fields(self, emit: Emitter, heads: Expr, most: Expr) -> None:
-        """The tiling fields of the cut; ``heads``: of a task, ``most``: positions of a task at most."""
+    def add_fields(self, emit: Emitter, heads: Expr, most: Expr, tokens: Expr | None) -> None:
+        """The tiling fields of the cut.
+
+        ``heads``: of a task; ``most``: positions of a task at most; ``tokens``: of all batch rows, None where
+        each has as many positions as the longest.
+        """
         add, positions = emit.inventory.field, emit.signature.extents["Q"]
         if not self.mixed:
             add(self.per_task, most, "query positions of a task, at most")
@@ -78,7 +82,7 @@ class PositionTiles:
         )
         few = tiling_field_ref("queriesPerSmallTask")
         most = emit.inventory.host_number("queriesPerLargeTask", most, "query positions of a large task")
-        large = self._large_tiles(emit, few, most)
+        large = self._large_tiles(emit, few, most, tokens)
         add("largeTiles", large, "large tasks that share the query positions of a batch row")
         count = tiling_field_ref("largeTiles")
         add("queriesPerTask", select(count > 0, most, few), "query positions of a task, at most")
@@ -89,10 +93,10 @@ class PositionTiles:
         tasks = emit.signature.extents["B"] * _head_tasks_on_host() * count
         add("largeTasks", tasks, "large tasks; all others are small")
 
-    def _large_tiles(self, emit: Emitter, few: Expr, most: Expr) -> Expr:
+    def _large_tiles(self, emit: Emitter, few: Expr, most: Expr, tokens: Expr | None) -> Expr:
         """Large tasks of a batch row: all, as many as fill rounds of all cores, or none.
 
-        None, if there are fewer large tasks than cores, or if the busiest core has less than ``_WORTH`` of
+        None, if fewer large tasks than cores have queries, or if the busiest core has less than ``_WORTH`` of
         the positions then. A core has the items of its number in each round, so that places which the last
         round of large tasks leaves free take a small one each.
         """
@@ -137,7 +141,21 @@ class PositionTiles:
         )
         uneven = of_small * total < minimum(of_whole, of_all) * parts
         mixed = select(of_whole < of_all, whole, all_large)
-        return select((groups * all_large < CORES) | uneven, 0, mixed)
+        filled = groups * all_large
+        if tokens is not None:
+            filled = minimum(filled, self._most_filled(emit, tokens, most))
+        return select((filled < CORES) | uneven, 0, mixed)
+
+    @staticmethod
+    def _most_filled(emit: Emitter, tokens: Expr, most: Expr) -> Expr:
+        """Large tasks of all heads that ``tokens`` fill at most: each batch row ends one that is not full.
+
+        Batch rows shorter than the longest have tasks without queries, which give no core work.
+        """
+        of_head = (tokens + emit.signature.extents["B"] * (most - 1)) // most
+        return emit.inventory.host_number(
+            "filledTasks", of_head * _head_tasks_on_host(), "large tasks that have queries, at most"
+        )
 
     # In the kernel ----------------------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ class PositionedRows(RowSpace):
         if self.alike is not None:
             queries = _even_part(self.alike, queries)
         tiles = self._tiles(emit)
-        tiles.add_fields(emit, heads, queries)
+        tiles.add_fields(emit, heads, queries, self.uneven_tokens(emit.signature.extents))
         tasks = (
             emit.signature.extents["B"]
             * tiling_field_ref("kvHeads")
@@ -206,6 +206,10 @@ class PositionedRows(RowSpace):
     def tokens(self, extents: Mapping[str, Expr]) -> Expr:
         """Query positions of all batch rows, for the host."""
 
+    def uneven_tokens(self, extents: Mapping[str, Expr]) -> Expr | None:
+        """The same where batch rows may have fewer than the longest, None where the host knows of none."""
+        return None
+
 
 @dataclass(frozen=True, kw_only=True)
 class PaddedRows(PositionedRows):
@@ -252,6 +256,9 @@ class PackedTokens(PositionedRows):
 
     def tokens(self, extents: Mapping[str, Expr]) -> Expr:
         return extents["S"]
+
+    def uneven_tokens(self, extents: Mapping[str, Expr]) -> Expr:
+        return self.tokens(extents)
 
     def token(self, emit: Emitter) -> Expr:
         return _FIRST_TOKEN + QUERY
