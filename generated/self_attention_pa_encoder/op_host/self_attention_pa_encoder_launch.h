@@ -95,9 +95,9 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.batch = sizes.batch;
     problem.qRows = sizes.qRows;
     problem.cores = device.cores;
+    problem.nTokens = sizes.nTokens;
     problem.kvRows = sizes.kvRows;
     problem.startTogether = device.blocksStartTogether ? 1 : 0;
-    problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.seqLenLayout =
         NumberOf(sizes.seqLen_layout,

@@ -161,10 +161,10 @@ struct Problem {
     int64_t batch = 0;  // batch rows
     int64_t qRows = 0;  // query positions of a batch row
     int64_t cores = 0;  // cube cores of the device
+    int64_t nTokens = 0;  // packed query tokens of all batch rows
     int64_t kvRows = 0;  // stored key rows, of a group or of all batch rows
     // 1 if all blocks start at once, so that they may wait for each other
     int64_t startTogether = 0;
-    int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t seqLenLayout = 0;  // layout of seqLen; 0: batch, 1: 2 batch
     int64_t kernelType = 0;  // parameter kernelType
@@ -263,7 +263,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask),
                 problem.cores)
                 * tiling.queriesPerSmallTask;
-        if (tasksAbreast * allTiles < problem.cores
+        // large tasks that have queries, at most
+        const int64_t filledTasks =
+            (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+                * (tiling.kvHeads * tiling.headTiles);
+        if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
             || smallOfCore * kPartsOfBusiestCore
                 < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
             tiling.largeTiles = 0;

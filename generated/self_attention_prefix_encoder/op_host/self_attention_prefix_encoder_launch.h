@@ -71,11 +71,11 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.maxOfSeqLen =
         MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
     problem.cores = device.cores;
+    problem.nTokens = sizes.nTokens;
     problem.maxBlockNum = sizes.maxBlockNum;
     problem.blockSize = sizes.blockSize;
     problem.l2Bytes = device.l2Bytes;
     problem.startTogether = device.blocksStartTogether ? 1 : 0;
-    problem.nTokens = sizes.nTokens;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.maskRows = sizes.maskRows;
     return problem;

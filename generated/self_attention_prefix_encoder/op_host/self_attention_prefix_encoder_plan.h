@@ -70,12 +70,12 @@ struct Problem {
     int64_t batch = 0;  // batch rows
     int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t cores = 0;  // cube cores of the device
+    int64_t nTokens = 0;  // packed query tokens of all batch rows
     int64_t maxBlockNum = 0;  // columns of a block table
     int64_t blockSize = 0;  // rows of a cache block
     int64_t l2Bytes = 0;  // bytes of the device's L2
     // 1 if all blocks start at once, so that they may wait for each other
     int64_t startTogether = 0;
-    int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
 };
@@ -176,7 +176,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             CeilDiv(tasksAbreast * CeilDiv(problem.maxOfSeqLen, tiling.queriesPerSmallTask),
                 problem.cores)
                 * tiling.queriesPerSmallTask;
-        if (tasksAbreast * allTiles < problem.cores
+        // large tasks that have queries, at most
+        const int64_t filledTasks =
+            (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+                * (tiling.kvHeads * tiling.headTiles);
+        if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
             || smallOfCore * kPartsOfBusiestCore
                 < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
             tiling.largeTiles = 0;
