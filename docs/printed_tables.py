@@ -1,13 +1,16 @@
 """Tables of the pages that the code prints: ``<!-- print: NAME -->`` in a page stands for one of them.
 
 MkDocs calls :func:`on_page_markdown`, see mkdocs.yml. Nothing here says what the code says already.
+``python docs/printed_tables.py writing/kernels.md`` prints a page with its tables.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from attndsl.base.package_files import specs_dir
@@ -26,6 +29,8 @@ from attndsl.spec.operator.starting_specs import kinds
 from attndsl.target import DEFAULT_DEVICE, device, device_names
 from attndsl.tile.instructions import instruction_classes
 
+_UNBUILT = re.compile(r"^<!-- unbuilt -->\n.*?^<!-- /unbuilt -->\n", re.MULTILINE | re.DOTALL)
+"""What a page says to those who read it in the repository."""
 _MARK = re.compile(r"^<!-- print: (.*) -->$", re.MULTILINE)
 
 
@@ -45,7 +50,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
             raise UnknownTableError(f"no table is called '{mark[1]}'; there are {', '.join(TABLES)}")
         return "\n".join(TABLES[mark[1]]())
 
-    return _MARK.sub(printed, markdown)
+    return _MARK.sub(printed, _UNBUILT.sub("", markdown))
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -182,3 +187,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
         *(starting_kinds, gallery, instructions, couplings, ways, devices),
     )
 }
+
+if __name__ == "__main__":
+    for page in sys.argv[1:]:
+        print(on_page_markdown((Path(__file__).parent / page).read_text(encoding="utf-8")))

@@ -97,12 +97,28 @@ def built(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def test_a_page_is_printed_with_its_tables_without_the_site() -> None:
+    command = [sys.executable, "docs/printed_tables.py", "writing/axes.md"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "| `T` | key positions of a batch row |" in printed
+    assert "<!--" not in printed and "printed_tables.py" not in printed
+
+
+def test_pages_that_lack_something_in_the_repository_say_how_to_read_them() -> None:
+    for path in (ROOT / "docs").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        page = path.relative_to(ROOT / "docs").as_posix()
+        made = re.search(r"^(<!-- print:|:::)", text, re.MULTILINE)
+        told = f"docs/printed_tables.py {page}`" in text or "python -m pydoc" in text
+        assert told is bool(made), page
+
+
 @WITH_DOCS
 def test_the_site_is_built(tmp_path: Path) -> None:
     done = built(ROOT, tmp_path)
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
     kernels = (tmp_path / "writing" / "kernels.html").read_text()
-    assert "a mask of single keys" in kernels and "print:" not in kernels
+    assert "a mask that is tested key by key" in kernels and "print:" not in kernels
     assert 'id="attndsl.spec.authoring.attend.paged"' in (tmp_path / "writing" / "functions.html").read_text()
     variants = {path.stem for path in (ROOT / "specs" / "variants").glob("*.py")}
     gallery = (tmp_path / "gallery.html").read_text()

@@ -13,6 +13,10 @@ class UserError(AttnDslError):
     """The input is at fault; the command line turns it into one line and exit code 2."""
 
 
+class OutsideError(AttnDslError, IndexError):
+    """A computation reaches beyond a tensor or a buffer, at a line of the spec."""
+
+
 class InternalError(AttnDslError):
     """A pass or a backend broke one of its own rules: a defect of attndsl, to be reported."""
 

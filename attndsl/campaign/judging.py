@@ -14,7 +14,7 @@ import numpy as np
 
 from attndsl.api.backends import BACKENDS, run_checked
 from attndsl.base.disk_cache import CacheNotWritable
-from attndsl.base.errors import InternalError, UserError
+from attndsl.base.errors import InternalError, OutsideError, UserError
 from attndsl.base.provenance import noted
 from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row
 from attndsl.compiler.prepare_launch import Launch, prepare
@@ -208,7 +208,7 @@ def judge(call: Call, backend: str, wanted: Wanted, execute: Execute | None = No
         return BackendResult(backend=backend, status=NOT_LOWERED, message=str(gap))
     except TargetLimitError as limit:
         return BackendResult(backend=backend, status=BEYOND_TARGET, message=str(limit))
-    except UserError as error:
+    except (UserError, OutsideError) as error:
         return _failed(backend, started, f"{type(error).__name__}: {error}")
     except Exception as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -31,6 +31,8 @@ from attndsl.base.child_processes import end_children, start_again
 from attndsl.base.errors import AttnDslError, InternalError, UserError, error_text
 
 OK, FAILED, WRONG_USAGE, DEFECT, INTERRUPTED, CLOSED_PIPE, TERMINATED = 0, 1, 2, 3, 130, 141, 143
+NO_KERNEL = "no kernel yet: "
+"""How the text of a stage begins that a spec without a kernel does not have."""
 
 SCHEMA = 2
 """Version of the JSON documents; another number when a key is renamed, removed or changes its meaning."""

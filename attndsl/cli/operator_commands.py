@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from attndsl.base.feature_states import FEATURES_TOLD
-from attndsl.cli.command_frame import answer
+from attndsl.cli.command_frame import NO_KERNEL, WRONG_USAGE, answer
 from attndsl.cli.command_options import (
     command,
     device_option,
@@ -99,7 +99,8 @@ def show(
 ) -> None:
     """Contract, graph, schedule, tile program and memory map of one operator.
 
-    `--stage schedule` also tells the schedule's bound for usual sizes, and those of other schedules.
+    `--stage schedule` also tells the schedule's bound for usual sizes, and those of other schedules. Of a
+    spec that has no kernel a stage says why, and the exit code is 2, as of generate.
     """
     from attndsl.cli.show import stage_texts
 
@@ -108,7 +109,8 @@ def show(
     texts = stage_texts(operator, request, stages or STAGES[:-3], explained=bool(stages))
     if as_json:
         answer(operator=operator.name, **texts)
-        return
-    for stage, text in texts.items():
+    for stage, text in () if as_json else texts.items():
         click.echo(f"== {stage} " + "=" * (96 - len(stage)))
         click.echo(text.rstrip() + "\n")
+    if any(text.startswith(NO_KERNEL) for text in texts.values()):
+        raise click.exceptions.Exit(WRONG_USAGE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attndsl.cli.command_frame import NO_KERNEL
 from attndsl.codegen.kernel_set.kernel_request import chosen_mode, wanted_specializations
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.compile import Compiled
@@ -59,7 +60,7 @@ def describe_stages(
         except NotLowered as error:
             if request.by_name:
                 raise
-            texts[stage] = f"no kernel yet: {error}"
+            texts[stage] = f"{NO_KERNEL}{error}"
     return texts
 
 

@@ -185,7 +185,11 @@ def _as_argument(array: Array, tensor: GlobalTensor, call: Call) -> Array:
     if array.dtype.itemsize == wanted.itemsize == 1:
         return array.view(wanted)  # a mask: any non-zero byte hides
     where = call.operator.tensor(tensor.name).where
-    raise NotLowered(f"{tensor.name} of dtype {array.dtype} in a kernel for {call.dtype}", where)
+    raise NotLowered(
+        f"{tensor.name} of dtype {array.dtype} in a kernel for {call.dtype}",
+        where,
+        f"pass it as {call.dtype}",
+    )
 
 
 def _outputs(call: Call, compiled: Compiled, env: Mapping[str, Any]) -> dict[str, Array]:

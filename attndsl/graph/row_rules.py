@@ -50,7 +50,12 @@ def _paged_rows_have_their_axes(node: Paged, graph: Graph) -> str | None:
 def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
     if set(axes_of(node.table)) != {"B", "W"}:
         found = axes_text(axes_of(node.table))
-        return f'a block table has the axes (B, W), not {found}; pass axes="B W" to op.input of the table'
+        alone = set(axes_of(node.table)) == {"W"}
+        shared = "; of blocks that all batch rows share the caller repeats the row for each" if alone else ""
+        return (
+            f"a block table has the axes (B, W), not {found}; "
+            f'pass axes="B W" to op.input of the table{shared}'
+        )
     dtypes = stored_dtypes(node.table)
     return (
         f"a block table holds integers, not {'/'.join(sorted(dtypes))}"

@@ -313,7 +313,10 @@ def _elementwise_broadcasts_by_name(node: Elementwise, graph: Graph) -> str | No
 @_VALUE_RULES.of(Elementwise)
 def _rows_are_no_operands(node: Elementwise, graph: Graph) -> str | None:
     if any(isinstance(operand, Rows) for operand in node.inputs):
-        return "key rows cannot be computed with; apply the operation to their tensor"
+        return (
+            "rows of keys and values cannot be computed with; scale scores, as in attend.scores(query, keys) "
+            "* scale, probabilities, as in (p * weight) @ values, or results"
+        )
     return None
 
 

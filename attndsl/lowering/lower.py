@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from attndsl.expr import Expr
 from attndsl.lowering.attention.attention_loop import attention_loop
@@ -12,7 +13,7 @@ from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
-from attndsl.lowering.context.modifiers import Modifiers, share_loads_across_attentions
+from attndsl.lowering.context.modifiers import Modifier, Modifiers, share_loads_across_attentions
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
@@ -116,8 +117,15 @@ _EXTREMES = (
 
 def _modifiers(contexts: tuple[Context, ...]) -> tuple[Modifiers, ...]:
     """What is done to the scores of each attention."""
-    found = [tuple(lower_modifier(each, node) for node in each.attention.modifiers) for each in contexts]
+    found = [tuple(_lowered(each)) for each in contexts]
     return share_loads_across_attentions(found, contexts[0].where)
+
+
+def _lowered(context: Context) -> Iterator[Modifier]:
+    """What is done to the scores of an attention, and then to its probabilities."""
+    yield from (lower_modifier(context, node) for node in context.attention.modifiers)
+    for node in context.attention.factors:
+        yield replace(lower_modifier(context, node), of_probabilities=True)
 
 
 _ONE_MORE = "One turn more than the block has items: it drains the pipeline."

@@ -15,6 +15,7 @@ from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.keys.channel_quantization import AXES, CHANNELS, axes_read, has_channels
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.computation import Attention, Computation
@@ -76,6 +77,10 @@ def largest_head(architecture: Architecture) -> int:
     return architecture.max_repeat_stride * _BLOCK_LANES // architecture.fractal * architecture.fractal
 
 
+_SELECTION = (
+    "of packed queries a selection is p.window_sum(...).sum_over_group().top(...), with a mask in bytes over "
+    "(Q, J) for blocks that are forced"
+)
 Finding = tuple[str, SourceLine] | tuple[str, SourceLine, str]
 """What is not covered, where it is asked for, and perhaps what an author can write."""
 Rule = Callable[[Candidate], Iterator[Finding]]
@@ -108,10 +113,15 @@ def rows_fit_an_instruction(c: Candidate) -> Iterator[Finding]:
     """Vector instructions step from row to row."""
     most = largest_head(c.operator.device.architecture)
     if max(c.head_sizes) > most:
-        yield f"head size {max(c.head_sizes)} (kernels take up to {most})", c.computation.output.where
+        what = f"head size {max(c.head_sizes)} (kernels take up to {most})"
+        yield (
+            what,
+            c.computation.output.where,
+            f"state op.require(size <= {most}, text) where no call has larger ones",
+        )
 
 
-def given_steps_have_all_keys(c: Candidate) -> Iterator[Finding]:
+def int8_probabilities_have_keys_side_by_side(c: Candidate) -> Iterator[Finding]:
     """Probabilities in int8 blocks are of keys side by side, and items of selected blocks may be split."""
     for attention in c.computation.attentions:
         if attention.selected is not None and attention.requantize is not None:
@@ -150,7 +160,11 @@ def statistics_have_no_padding(c: Candidate) -> Iterator[Finding]:
     """Positions after the last query of a batch row get the zeros of the result alone."""
     padded = any(pads_rows(node) for node in c.computation.epilogue)
     for output in c.computation.statistics if padded else ():
-        yield f"output '{output.name}' of row statistics where positions are padded", output.where
+        yield (
+            f"output '{output.name}' of row statistics where positions are padded",
+            output.where,
+            "leave the statistics out, or pack the positions: attend.packed(query, ...)",
+        )
 
 
 def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
@@ -161,14 +175,14 @@ def selections_sum_windows_over_groups(c: Candidate) -> Iterator[Finding]:
     assert isinstance(node, nodes.TopK)
     summed = isinstance(node.source, nodes.GroupSum) and isinstance(node.source.source, nodes.WindowSum)
     if not summed or not isinstance(node.source.source.source, nodes.Softmax):  # type: ignore[attr-defined]
-        yield f"'{output.name}', no selection by window sums over groups", node.where
+        yield f"'{output.name}', no selection by window sums over groups", node.where, _SELECTION
     elif not isinstance(c.computation.attentions[0].query, nodes.PackedQueries):
-        yield f"'{output.name}' for queries that are not packed", node.where
+        yield f"'{output.name}' for queries that are not packed", node.where, _SELECTION
     mask = node.forced
     if mask is not None and not _is_mask(c, mask, ("Q", "J")):
-        yield f"'{output.name}' with forced blocks that are no byte mask over (Q, J)", node.where
+        yield f"'{output.name}' with forced blocks that are no byte mask over (Q, J)", node.where, _SELECTION
     if _spec(c, output).dtype != "int32":
-        yield f"'{output.name}' of other than int32", output.where
+        yield f"'{output.name}' of other than int32", output.where, 'write dtype="int32"'
 
 
 def windows_are_short(c: Candidate) -> Iterator[Finding]:
@@ -176,9 +190,17 @@ def windows_are_short(c: Candidate) -> Iterator[Finding]:
     for node in c.computation.selection.walk() if c.computation.selection else ():
         ranges = parameter_ranges(c.operator)
         if isinstance(node, nodes.WindowSum) and window_limits(node, ranges) is None:
-            yield f"window sums that may have more than {MOST_CARRIED} terms, or three counts", node.where
+            yield (
+                f"window sums that may have more than {MOST_CARRIED} terms, or three counts",
+                node.where,
+                "bound their parameters by ge= and le=",
+            )
         if isinstance(node, nodes.TopK) and range_of(node.count, ranges)[1] > KEPT.value:
-            yield f"a selection of more than {KEPT.value} blocks", node.where
+            yield (
+                f"a selection of more than {KEPT.value} blocks",
+                node.where,
+                f"bound its count by le={KEPT.value}",
+            )
 
 
 def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
@@ -186,18 +208,32 @@ def selections_see_all_keys(c: Candidate) -> Iterator[Finding]:
     if c.computation.selection is None:
         return
     attention = c.computation.attentions[0]
+    for node in attention.factors[:1]:
+        yield (
+            "a selection beside probabilities that are multiplied before they meet values",
+            node.where,
+            "multiply the result, or write an operator for each",
+        )
     if not isinstance(attention.keys, nodes.Packed):
-        yield f"a selection from {type(attention.keys).__name__} keys", attention.keys.where
+        yield (
+            f"a selection from {type(attention.keys).__name__} keys",
+            attention.keys.where,
+            "selections are from attend.packed(key, ...)",
+        )
     known = _known_numbers(c)
     for node in attention.modifiers:
         if not isinstance(node, nodes.Replace):
             continue
         kind = mask_kind(node, known)
         if kind.visible(node, known) is not None:
-            yield f"a selection under {kind.name}, which skips keys", node.where
+            yield (
+                f"a selection under {kind.name}, which skips keys",
+                node.where,
+                "declare a mask in bytes over (Q, T)",
+            )
 
 
-def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
+def heads_of_a_selection_fit_one_core(c: Candidate) -> Iterator[Finding]:
     """The heads that are added are rows of one vector core, in all calls within the limits of the target."""
     selection = c.computation.selection
     if selection is None:
@@ -214,6 +250,7 @@ def groups_fit_a_vector_core(c: Candidate) -> Iterator[Finding]:
             yield (
                 f"a selection over groups of {group} heads, of more than {most}",
                 selection.where,
+                f"state op.require({heads} <= {most} * {shared}, text)",
             )
             return
 
@@ -223,9 +260,17 @@ def probabilities_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
     for attention in c.computation.attentions:
         node = attention.requantize
         if node is None and c.dtype == "int8":
-            yield "int8 values whose probabilities do not pass through int8", attention.where
+            yield (
+                "int8 values whose probabilities do not pass through int8",
+                attention.where,
+                "write attend.requantize(p, ...) @ values, or declare the query in float16 or bfloat16",
+            )
         if node is not None and c.dtype != "int8":
-            yield f"probabilities through int8 for {c.dtype} values", node.where
+            yield (
+                f"probabilities through int8 for {c.dtype} values",
+                node.where,
+                "multiply the probabilities as they are: p @ values",
+            )
 
 
 def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
@@ -244,6 +289,31 @@ def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
             yield "queries that are rounded before they meet dequantized rows", attention.query.where
 
 
+def scales_are_of_channels_or_heads(c: Candidate) -> Iterator[Finding]:
+    """Queries and weighted sums absorb scales and offsets, so that those are the same for all keys."""
+    for attention in c.computation.attentions:
+        found = (node for rows in (attention.keys, attention.values) for node in rows.walk())
+        for node in (each for each in found if isinstance(each, nodes.Dequantize)):
+            for factor in (node.scale, node.offset):
+                yield from _not_absorbed(c, node, factor) if factor is not None else ()
+
+
+def _not_absorbed(c: Candidate, node: nodes.Dequantize, factor: nodes.Node) -> Iterator[Finding]:
+    spec = c.operator.tensor(stored_in(factor)[0].name)
+    beyond = [axis for axis in nodes.AXIS_ORDER if axis in axes_read(factor) - AXES]
+    channels = next(axis for axis in node.axes if axis in CHANNELS)
+    if beyond:
+        what = f"attend.dequantize by {spec.name}, which differs along {' and '.join(beyond)},"
+        yield what, node.where, f'give it the axes "K" or "K {channels}": one number a head or a channel'
+    elif not has_channels(factor) and spec.dtypes != ("float32",):
+        what = f"attend.dequantize by {spec.name} of dtype {', '.join(spec.dtypes)}, one number a head,"
+        yield (
+            what,
+            node.where,
+            f'declare it with dtype="float32", or with a number for each channel, "K {channels}"',
+        )
+
+
 def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
     """Probabilities pass through int8 tile by tile, and tiles begin where blocks do.
 
@@ -257,30 +327,53 @@ def blocks_are_tiles(c: Candidate) -> Iterator[Finding]:
         legal = [size for size in _TILES if GRANULE % size == 0]
         if block not in legal:
             sizes = " or ".join(str(size) for size in legal)
-            yield f"probabilities through int8 in blocks of {node.block} keys (not {sizes})", node.where
+            yield (
+                f"probabilities through int8 in blocks of {node.block} keys (not {sizes})",
+                node.where,
+                f"write a block of {sizes}",
+            )
         if len(blocks) > 1:
-            yield "attentions with other blocks of probabilities", node.where
+            yield (
+                "attentions with other blocks of probabilities",
+                node.where,
+                "give all of them the same block",
+            )
         if getattr(attention.keys, "start", None) is not None:
-            yield "probabilities through int8 of keys behind a first one", node.where
+            yield (
+                "probabilities through int8 of keys behind a first one",
+                node.where,
+                "let rows begin with the first",
+            )
 
 
 def one_attention_has_effects(c: Candidate) -> Iterator[Finding]:
     """What is done once for the whole call belongs to the only attention."""
     for attention in c.computation.attentions if len(c.computation.attentions) > 1 else ():
         if any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
-            yield "queries that are scaled for one of several attentions", attention.query.where
+            yield (
+                "queries that are scaled for one of several attentions",
+                attention.query.where,
+                "scale the scores, as in attend.scores(query, keys) * scale",
+            )
         for node in (inner for rows in (attention.keys, attention.values) for inner in rows.walk()):
             if isinstance(node, nodes.CacheAppend):
-                yield "a cache that one of several attentions appends to", node.where
+                yield (
+                    "a cache that one of several attentions appends to",
+                    node.where,
+                    "let an operator before this one append",
+                )
 
 
 def offsets_need_row_sums(c: Candidate) -> Iterator[Finding]:
     """The offset of quantized values is added as often as probabilities sum up to."""
     for attention in c.computation.attentions:
-        if attention.softmax is None:
+        if attention.softmax is None or attention.factors:
             for node in attention.values.walk():
                 if isinstance(node, nodes.Dequantize) and node.offset is not None:
-                    yield "values with an offset under weights that are no softmax", node.where
+                    plain = attention.softmax is None
+                    what = "are no softmax" if plain else "are probabilities times numbers"
+                    instead = "store values whose offset is 0: attend.dequantize(value, scale)"
+                    yield f"values with an offset under weights that {what}", node.where, instead
 
 
 def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:
@@ -288,7 +381,11 @@ def sinks_reach_all_rows(c: Candidate) -> Iterator[Finding]:
     for attention in c.computation.attentions:
         softmax = attention.softmax
         if softmax is not None and softmax.sink is not None and not attention.reaches_all_rows:
-            yield "a sink of rows that may name no tensor of a list", softmax.where
+            yield (
+                "a sink of rows that may name no tensor of a list",
+                softmax.where,
+                "give the sink to a softmax whose rows all have keys, which is merged with this one",
+            )
 
 
 def earlier_partials_meet_all_rows(c: Candidate) -> Iterator[Finding]:
@@ -296,7 +393,11 @@ def earlier_partials_meet_all_rows(c: Candidate) -> Iterator[Finding]:
     for attention in c.computation.attentions:
         for partial in attention.earlier:
             if not attention.reaches_all_rows:
-                yield "an earlier partial of rows that may name no tensor of a list", partial.where
+                yield (
+                    "an earlier partial of rows that may name no tensor of a list",
+                    partial.where,
+                    "merge it with an attention whose rows all have keys",
+                )
             if not isinstance(partial.out, nodes.Input):
                 instead = "pass its rows as they are, and compute with what attend.merge(...) gives"
                 yield "an earlier partial whose rows are computed", partial.where, instead
@@ -332,6 +433,7 @@ def lists_are_told_apart(c: Candidate) -> Iterator[Finding]:
             yield (
                 f"{node.name}, one tensor or a list, without attend.when({node.name}.split, ...)",
                 node.where,
+                "write attend.when(...) with a source for each",
             )
 
 
@@ -370,7 +472,7 @@ def _rows_of_keys(c: Candidate) -> Iterator[str]:
         found = (inner for rows in (attention.keys, attention.values) for inner in rows.walk())
         for node in (each for each in found if isinstance(each, nodes.Input)):
             axes = set(node.axes)
-            if axes & {"D", "E"} and not axes <= {"B", "N", "K", "D", "E"}:
+            if axes & {"D", "E"} and not axes <= {"B", "C", "N", "K", "D", "E"}:
                 yield node.name
 
 
@@ -413,7 +515,7 @@ def results_have_the_io_dtype_or_fp32(c: Candidate) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    given_steps_have_all_keys,
+    int8_probabilities_have_keys_side_by_side,
     the_cube_takes_the_io_dtype,
     rows_fit_an_instruction,
     padding_is_added_last,
@@ -423,9 +525,10 @@ RULES: tuple[Rule, ...] = (
     selections_sum_windows_over_groups,
     windows_are_short,
     selections_see_all_keys,
-    groups_fit_a_vector_core,
+    heads_of_a_selection_fit_one_core,
     probabilities_have_the_io_dtype,
     integers_are_multiplied_in_fp16,
+    scales_are_of_channels_or_heads,
     blocks_are_tiles,
     one_attention_has_effects,
     offsets_need_row_sums,

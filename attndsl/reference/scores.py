@@ -32,6 +32,7 @@ from attndsl.graph.nodes import (
 )
 from attndsl.reference.arithmetic import OPERATIONS, exp_in_place
 from attndsl.reference.blocks import Block, Part
+from attndsl.reference.element_checks import check_columns, check_index, check_loads
 from attndsl.reference.products import scores_of
 from attndsl.reference.ranges import truth
 from attndsl.reference.state import Labelled, State, as_real, no_rule, rounded, stored_dtype
@@ -130,6 +131,7 @@ def _stored_queries(state: State, node: Node) -> Array:
 
 def _input(state: State, node: Input, block: Block) -> Array:
     view = state.call.views[node.name]
+    check_columns(node, view, block)
     picks: dict[str, Any] = {
         "B": block.b,
         "K": block.k,
@@ -162,7 +164,9 @@ def _in_run_dtype(part: Array, state: State) -> Array:
 def _scalar(state: State, node: Scalar, block: Block) -> Array:
     if not node.axes:
         return np.asarray(node.value.evaluate(state.env), dtype=state.real)
-    return np.asarray(evaluate_arrays(node.value, {**state.env, **_indices(block)}), dtype=state.real)
+    env = {**state.env, **_indices(block)}
+    check_loads(state, node, env)
+    return np.asarray(evaluate_arrays(node.value, env), dtype=state.real)
 
 
 def _lookup(state: State, node: Lookup, block: Block) -> Array:
@@ -179,10 +183,11 @@ def _lookup(state: State, node: Lookup, block: Block) -> Array:
         kept = tuple(INDEX_AXES[name] for name in names if name != "b")
         return _in_run_dtype(Labelled(kept, picked).aligned(BLOCK_AXES), state)
     env = {**state.env, **_indices(block)}
-    index = [
-        np.clip(evaluate_arrays(part, env), 0, size - 1)
-        for part, size in zip(node.index, array.shape, strict=True)
-    ]
+    index = []
+    for part, size in zip(node.index, array.shape, strict=True):
+        found = evaluate_arrays(part, env)
+        check_index(part, found, size, node.source.name, node.where)
+        index.append(np.clip(found, 0, size - 1))
     return _in_run_dtype(np.asarray(array[tuple(index)]), state)
 
 
@@ -259,7 +264,9 @@ def _edge(state: State, node: IndexCondition, block: Block) -> tuple[slice, Arra
 
 
 def _index_condition(state: State, node: IndexCondition, block: Block) -> Array:
-    return np.asarray(evaluate_arrays(node.condition, {**state.env, **_indices(block)}))
+    env = {**state.env, **_indices(block)}
+    check_loads(state, node, env)
+    return np.asarray(evaluate_arrays(node.condition, env))
 
 
 def _indices(block: Block) -> dict[str, Any]:

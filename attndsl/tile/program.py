@@ -9,6 +9,7 @@ from itertools import chain
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, Scope, Symbol
+from attndsl.expr.single_precision import in_single_precision
 from attndsl.target import Core, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -209,11 +210,12 @@ class Program:
         return {item.name: values[item.name] for item in self.fields}
 
     def host_values(self, host: Mapping[str, object]) -> dict[str, int | float]:
-        """All that the host computes, each number over the ones in front of it."""
+        """All that the host computes, each number over the ones in front of it; floats as its C++ does."""
         env: dict[str, object] = dict(host)
         values: dict[str, int | float] = {}
         for item in self.tiling:
-            values[item.name] = item.value.evaluate(env)
+            is_float = item.ctype == "float32"
+            values[item.name] = in_single_precision(item.value, env) if is_float else item.value.evaluate(env)
             env[tiling_field_ref(item.name).name] = values[item.name]
         return values
 

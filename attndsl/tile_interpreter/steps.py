@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from attndsl.base.errors import InternalError
+from attndsl.base.errors import InternalError, OutsideError
 from attndsl.base.facts import kept
 from attndsl.expr.compiled_evaluation import Function, definitions, evaluator, integers
 from attndsl.target import Core
@@ -157,10 +157,13 @@ def _instruction(item: Instruction) -> Step:
             limits.check(core.scalars, core.value)
         if ring is not None:
             core.note_ring(ring)
-        if core.check is None:
-            run(core)
-        else:
-            core.check.run(item, core)
+        try:
+            if core.check is None:
+                run(core)
+            else:
+                core.check.run(item, core)
+        except IndexError as error:
+            raise OutsideError(f"{item.where}: {error}") from error
 
     return step
 

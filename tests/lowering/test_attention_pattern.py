@@ -85,7 +85,7 @@ def test_what_lies_beside_a_chain_is_not_in_it() -> None:
 
 
 def test_chains_end_in_one_place() -> None:
-    with pytest.raises(NotLowered, match="Elementwise of several Scores"):
+    with pytest.raises(NotLowered, match="of the scores, or probabilities, of two products"):
         chain_to_scores(elementwise("add", scores("memory"))(scores()))
     with pytest.raises(NotLowered, match=r"without Scores below it.*attend\.scores\(query, keys\)"):
         chain_to_scores(elementwise("tanh")(tensor("bias", ("B", "N", "Q", "T"))))

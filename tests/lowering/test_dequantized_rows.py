@@ -217,3 +217,94 @@ def test_rows_of_numbers_beside_rows_of_integers(tmp_path: Path) -> None:
 def test_queries_that_are_rounded_first_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotLowered, match=r"small_dequantized\.py:\d+: queries that are rounded before"):
         small(tmp_path, query="(query * 0.5).cast(query)")(**prompt(FP16), backend="tile")
+
+
+FACTORS = """
+from attndsl.spec import attend, Operator
+op = Operator("small_factors", summary="An int8 cache in blocks.")
+B, N, K, D, P, R, W = op.dims("B N K D P R W")
+op.axes(B=B, N=N, K=K, Q=1, T=W * R, D=D, E=D, P=P, R=R, W=W)
+query = op.input("query", "B N D", dtype=("float16", "bfloat16"), axes="B N D")
+key = op.input("key", "P R K D", dtype="int8", axes="P R K D")
+value = op.input("value", "P R K D", dtype="int8", axes="P R K E")
+key_scale = op.input("key_scale", "{keys}", dtype={dtype}, axes="{keys}")
+value_scale = op.input("value_scale", "{values}", dtype={dtype}, axes="{roles}")
+table = op.input("table", "B W", dtype="int32", axes="B W")
+keys = attend.paged(attend.dequantize(key, key_scale), table, R)
+values = attend.paged(attend.dequantize(value, value_scale), table, R)
+op.output("out", attend.softmax(attend.scores(query, keys) * 0.1) @ values, like=query)
+"""
+FP32, LIKE_QUERY = '"float32"', "query"
+
+
+def with_factors(
+    tmp_path: Path, keys: str, values: str, dtype: str = FP32, roles: str = ""
+) -> tuple[Operator, dict[str, Any]]:
+    """A decoding over an int8 cache with scales over such axes, and a call of it."""
+    file = tmp_path / "small_factors.py"
+    file.write_text(FACTORS.format(keys=keys, values=values, dtype=dtype, roles=roles or values))
+    rng, sizes = np.random.default_rng(9), {"P": 6, "R": 16, "K": 2, "D": 24}
+    call: dict[str, Any] = {"query": rng.standard_normal((2, 6, 24)).astype(FP16)}
+    for name in ("key", "value"):
+        call[name] = rng.integers(-128, 128, (6, 16, 2, 24)).astype(np.int8)
+    for name, axes in (("key_scale", keys), ("value_scale", values)):
+        numbers = rng.uniform(0.002, 0.05, [sizes[axis] for axis in axes.split()])
+        call[name] = numbers.astype(np.float32 if dtype == FP32 else FP16)
+    return load_file(file), call | {"table": rng.permutation(6).reshape(2, 3).astype(np.int32)}
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "roles", "dtype"),
+    [
+        ("K", "K", "K", FP32),
+        ("K D", "K D", "K E", FP32),
+        ("D", "K", "K", FP32),
+        ("K D", "D", "E", LIKE_QUERY),
+    ],
+)
+def test_scales_of_heads_and_of_channels(
+    tmp_path: Path, keys: str, values: str, roles: str, dtype: str
+) -> None:
+    operator, call = with_factors(tmp_path, keys, values, dtype, roles)
+    close(call, operator)
+
+
+def test_a_scale_of_each_head_in_the_emitted_kernel(tmp_path: Path) -> None:
+    operator, call = with_factors(tmp_path, "K", "K")
+    close(call, operator, "emulator")
+
+
+@pytest.mark.parametrize(
+    ("keys", "dtype", "said"),
+    [
+        (
+            "P R K",
+            FP32,
+            r"small_factors\.py:12: attend\.dequantize by key_scale, which differs along P and R, has no "
+            r'lowering rule yet; give it the axes "K" or "K D"',
+        ),
+        (
+            "K",
+            LIKE_QUERY,
+            r"small_factors\.py:12: attend\.dequantize by key_scale of dtype float16, bfloat16, one number a "
+            r'head, has no lowering rule yet; declare it with dtype="float32"',
+        ),
+    ],
+)
+def test_scales_that_no_query_absorbs_are_refused(tmp_path: Path, keys: str, dtype: str, said: str) -> None:
+    """The reference computes them all the same."""
+    operator, call = with_factors(tmp_path, keys, "K D", dtype, "K E")
+    assert np.isfinite(operator(**call).astype(float)).all()
+    with pytest.raises(NotLowered, match=said):
+        operator(**call, backend="tile")
+
+
+def test_an_offset_is_added_as_often_as_probabilities_sum_up_to(tmp_path: Path) -> None:
+    """Probabilities times numbers sum up to another number; without an offset that does not matter."""
+    text = SPEC.format(**PLAIN).replace("attend.softmax(s) @", "(attend.softmax(s) * 0.5) @")
+    file = tmp_path / "small_dequantized.py"
+    file.write_text(text)
+    with pytest.raises(NotLowered, match="an offset under weights that are probabilities times numbers"):
+        load_file(file)(**prompt(FP16), backend="tile")
+    file.write_text(text.replace(", offsets.part(which))", ")"))
+    close(prompt(FP16), load_file(file))

@@ -132,8 +132,8 @@ def test_without_an_offset_nothing_is_added() -> None:
     ("change", "message"),
     [
         (elementwise("multiply", tensor("x", ("N", "E"), "int32")), "a result with such numbers of channels"),
-        (masked(Symbol("i") > Symbol("limit"), 0.0), "Replace of the result"),
-        (masked(Symbol("i") >= Symbol("limit"), 1.0), "Replace of the result"),
+        (masked(Symbol("i") > Symbol("limit"), 0.0), "a mask on the result"),
+        (masked(Symbol("i") >= Symbol("limit"), 1.0), "a mask on the result"),
         (lambda s: nodes.Cast(source=s, dtype="int8", axes=s.axes), "a result rounded to int8 on the way"),
         (lambda s: nodes.Repeat(source=s, axes=s.axes), "Repeat of the result"),
     ],
@@ -231,7 +231,10 @@ def test_a_divisor_of_each_head_is_spread_over_its_row() -> None:
             elementwise("add", tensor("x", ("L",), "float32")),
             r"differs along L .*results take functions",
         ),
-        (elementwise("add", tensor("x", ("N",), "float16")), "x of dtype float16, read as scalars"),
+        (
+            elementwise("add", tensor("x", ("N",), "float16")),
+            "x of dtype float16, which has a number for each head",
+        ),
         (lambda s: elementwise("multiply", s)(s), "'multiply' of the result by a function of itself"),
         (
             lambda s: elementwise("add", C)(quantized("scale")(s)),

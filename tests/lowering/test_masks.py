@@ -291,7 +291,10 @@ def test_masks_of_single_keys_have_bits_of_their_own() -> None:
             r"'W' in 'j % W' may be anything from 0 to inf.*; write a literal, or declare the parameter",
         ),
         (j % (i + 1) == 0, "divides by what differs by key, query, head or batch row"),
-        (j * j % 4 == 0, r"'j \* j' multiplies the key index by what is no literal.*compare j plus"),
+        (
+            j * j % 4 == 0,
+            r"'j \* j' multiplies the key index by what is no literal.*on one side j, plus or minus",
+        ),
         (j % 4 == j // 4, "of two numbers that differ by key"),
         (j % 4 < 1.5, "compares with numbers that are no integers.*declare parameters as int"),
         (j * 4000 % 7 == 0, "numbers of keys that differ by 8.188e[+]06 in a tile"),

@@ -136,7 +136,7 @@ REFUSED_SELECTIONS = {
             "a selection under a mask of indices",
         ),
     ],
-    "groups_fit_a_vector_core": [
+    "heads_of_a_selection_fit_one_core": [
         (
             'op.limit(128 % (N1 // N2) == 0, "query heads a key/value head divide 128")',
             "",
@@ -154,8 +154,9 @@ REFUSED_ELSEWHERE = (
     "one_attention_has_effects",
     "tensors_of_a_list_tell_their_rows",  # test_lists.py
     "integers_are_multiplied_in_fp16",  # test_dequantized_rows.py
+    "scales_are_of_channels_or_heads",  # test_dequantized_rows.py
     "sinks_reach_all_rows",  # test_sinks.py
-    "given_steps_have_all_keys",  # test_selected_keys.py
+    "int8_probabilities_have_keys_side_by_side",  # test_selected_keys.py
     "earlier_partials_meet_all_rows",  # test_earlier_partials.py
     "offsets_need_row_sums",  # test_softmax_off.py
 )

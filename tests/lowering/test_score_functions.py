@@ -124,7 +124,10 @@ def test_soft_capping_takes_scores_of_any_size(tmp_path: Path) -> None:
         ("(s + bias) * attend.sigmoid(s * bias)", "read tensors .*; let one of them read none"),
         ("s + attend.index(j) / cap", "no literal .*; multiply by its reciprocal"),
         ("s + 1.0 / attend.index(j + 1)", "behind a number .*; pass the quotient as an input of its own"),
-        ("s + attend.scores(query, attend.rows(key))", "Elementwise of several Scores"),
+        (
+            "s + attend.scores(query, attend.rows(key))",
+            "of the scores, or probabilities, of two products.*joined in the caller",
+        ),
     ],
 )
 def test_other_functions_are_refused_with_what_to_write(tmp_path: Path, text: str, words: str) -> None:

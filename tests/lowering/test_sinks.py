@@ -80,7 +80,7 @@ def compiled(op: Operator) -> None:
 
 def test_a_sink_in_half_precision_is_told_to_be_fp32(tmp_path: Path) -> None:
     declared = DECLARED.replace('"float32"', "query")
-    with pytest.raises(NotLowered, match=r'read as scalars.*declare it with dtype="float32"'):
+    with pytest.raises(NotLowered, match=r'a number for each head.*declare it with dtype="float32"'):
         compiled(decode_spec(tmp_path, DECODE_SCORES, DECODE, OUT, declared=declared))
 
 

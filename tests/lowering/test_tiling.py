@@ -19,6 +19,7 @@ from attndsl.spec.operator.loader import load
 from attndsl.target import Core
 from attndsl.tile.statements import For, Let, Seq, Stage, Statement
 from tests.support.authored import call_of
+from tests.support.small_specs import DECODE_SCORES, decode_call, decode_spec
 from tests.support.specials import compiled
 
 FEATURES = ("attn_mask", "pse_shift")
@@ -277,3 +278,13 @@ def test_all_vector_cores_merge_every_row_once(heads, tokens, blocks):
             assert one["firstRow"] == one["token"] * heads + one["firstHead"]
             rows += [(one["token"], one["firstHead"] + row) for row in range(one["stepRows"])]
     assert sorted(rows) == [(token, head) for token in range(tokens) for head in range(heads)]
+
+
+def test_a_number_of_the_host_is_that_of_its_floats(tmp_path):
+    """1 - x of a float x: of 0.8 it is not the float next to 0.2."""
+    out = 'op.output("out", attend.softmax(s) @ attend.rows(value) * (1 - x), like=query)'
+    op = decode_spec(tmp_path, DECODE_SCORES, out, declared='x = op.param("x", float, default=0.8)')
+    launch = prepare(op.bind(**decode_call(t=20)))
+    plan = plan_of(launch, written(launch.compiled))
+    assert plan.differing(launch) == ()
+    assert launch.tiling["resultMultiply"] == np.float32(1) - np.float32(0.8) != np.float32(0.2)

@@ -388,4 +388,19 @@ KEYS = (
             ("import Operator, attend", "import Operator, attend, maximum, minimum"),
         ),
     ),
+    Mistake(
+        "table of all batch rows",
+        PAGED,
+        (
+            (
+                'table = op.input("table", "B W", dtype="int32", axes="B W")',
+                'table = op.input("table", "W", dtype="int32", axes="W")',
+            ),
+        ),
+        (
+            'mine.py:17: mine: Paged: a block table has the axes (B, W), not (W); pass axes="B '
+            'W" to op.input of the table; of blocks that all batch rows share the caller repeats '
+            "the row for each [tables_are_integers]"
+        ),
+    ),
 )

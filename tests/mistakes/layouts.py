@@ -78,8 +78,11 @@ LAYOUTS = (
             ),
         ),
         (
-            "mine.py:7: layout 'B N S X': 'X' is none of the axes B N Q D of this tensor; axis D has the "
-            "size D in all tensors: write D for X; channels in parts, as rotary ones, are one tensor"
+            "mine.py:7: layout 'B N S X': 'X' is none of the axes B N Q D of this tensor; axis D "
+            "has the size D in all tensors: write D for X; channels in parts, as rotary ones, "
+            "are one tensor: join them in the caller, a rotary key of all heads once for each "
+            "head; latent rows that all heads share (MLA, absorbed) have one key/value head: "
+            "specs/variants/mla_decode.py"
         ),
     ),
     Mistake(
@@ -257,5 +260,20 @@ LAYOUTS = (
         DENSE,
         (('op.dims("B N K S T D")', 'op.dims("B N K S T")'),),
         "mine.py:4: ValueError: not enough values to unpack (expected 6, got 5)",
+    ),
+    Mistake(
+        "query in two tensors",
+        DENSE,
+        (
+            ('B, N, K, S, T, D = op.dims("B N K S T D")', 'B, N, K, S, T, D, F = op.dims("B N K S T D F")'),
+            ("# more", 'rope = op.input("rope", "B N S F", dtype=query, axes="B N Q D")'),
+        ),
+        (
+            "mine.py:13: layout 'B N S F': 'F' is none of the axes B N Q D of this tensor; axis "
+            "D has the size D in all tensors: write D for F; channels in parts, as rotary ones, "
+            "are one tensor: join them in the caller, a rotary key of all heads once for each "
+            "head; latent rows that all heads share (MLA, absorbed) have one key/value head: "
+            "specs/variants/mla_decode.py"
+        ),
     ),
 )

@@ -102,10 +102,9 @@ MASKS = (
         DENSE,
         (("s = s.where(j <= i)", "s = s.where(j * window <= i)"),),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('j * window' multiplies the key index by what is no literal) has "
-            "no lowering rule yet; divide both sides of the comparison by window; the reference "
-            "backend computes it"
+            "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('j * "
+            "window' multiplies the key index by what is no literal) has no lowering rule yet; "
+            "divide both sides of the comparison by window; the reference backend computes it"
         ),
         instead=(("s = s.where(j <= i)", "s = s.where(j <= i // window)"),),
     ),
@@ -114,13 +113,13 @@ MASKS = (
         DENSE,
         (("s = s.where(j <= i)", "s = s.where(j % (i + 1) == 0)"),),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('j % (i + 1)' divides by what differs by key, query, head or batch "
-            "row) has no lowering rule yet; compare j plus what is the same for all keys, or its "
-            "quotient // or remainder % by an integer that each call has one of, or an element "
-            "x[b, j] of an integer tensor; or declare a mask in bytes over any of the axes B, S, "
-            "N, K, Q and T, with a column for each key, and pass it expanded; the reference "
-            "backend computes it"
+            "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('j % (i "
+            "+ 1)' divides by what differs by key, query, head or batch row) has no lowering "
+            "rule yet; a comparison has on one side j, plus or minus numbers without j, or such "
+            "a sum // or % a literal, a size or an integer parameter, or an element x[b, j] of "
+            "an integer tensor; on the other side numbers without j; or declare a mask in bytes "
+            "over any of the axes B, S, N, K, Q and T, with a column for each key, and pass it "
+            "expanded; the reference backend computes it"
         ),
     ),
     Mistake(
@@ -128,10 +127,10 @@ MASKS = (
         DENSE,
         (("s = s.where(j <= i)", "s = s.where(j <= i * scale)"),),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('j <= i * scale' compares with numbers that are no integers) has "
-            "no lowering rule yet; declare parameters as int, or write the bound in integers, by "
-            "// or ceil_div(...); the reference backend computes it"
+            "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('j <= i "
+            "* scale' compares with numbers that are no integers) has no lowering rule yet; "
+            "declare parameters as int, or write the bound in integers, by // or ceil_div(...); "
+            "the reference backend computes it"
         ),
     ),
     Mistake(
@@ -154,8 +153,8 @@ MASKS = (
         (
             "mine has no kernel yet: mine.py:19: 'j <= i' of key indices has no lowering rule "
             "yet; numbers of keys are j, or an element x[b, j] of an integer tensor, in + - * "
-            "and minimum and maximum with what is the same for all keys; functions are of "
-            "attend.index(...), as in abs(attend.index(i - j)); the reference backend computes it"
+            "and minimum and maximum with numbers without j; functions are of attend.index(...), "
+            "as in abs(attend.index(i - j)); the reference backend computes it"
         ),
     ),
     Mistake(
@@ -306,12 +305,59 @@ MASKS = (
             ("s = s.where(j <= i)", "s = s.where(seg[b, i] == seg[j, b])"),
         ),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('seg[j * S + b]' reads a tensor at another place than the key's) "
-            "has no lowering rule yet; let the last index be the key itself, as in x[b, j], or a "
-            "block of keys, as in x[b, i // 64, j // 64], or declare a mask in bytes over any of "
-            "the axes B, S, N, K, Q and T, with a column for each key, and pass it expanded; the "
-            "reference backend computes it"
+            "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('seg[j * "
+            "S + b]' reads a tensor at another place than the key's) has no lowering rule yet; "
+            "let the last index be the key itself, as in x[b, j], or a block of keys, as in x[b, "
+            "i // 64, j // 64], or declare a mask in bytes over any of the axes B, S, N, K, Q "
+            "and T, with a column for each key, and pass it expanded; the reference backend "
+            "computes it"
+        ),
+    ),
+    Mistake(
+        "mask of the last keys",
+        DENSE,
+        (
+            ("# more\n", 'tree = op.input("tree", "B S S", dtype="bool", indexed=True)\n'),
+            (
+                "b, n, i, j = ",
+                "b = attend.BATCH\nop.require(lengths[b] >= S, 'fit', over={b: B})\nb, n, i, j = ",
+            ),
+            ("s = s.where(j <= i)", "s = s.where((j < lengths[b] - S) | tree[b, i, j - (lengths[b] - S)])"),
+        ),
+        (
+            "mine.py:21: 'tree' is read at j - (lengths[b] - S) in its dimension 2, which begins "
+            "with S - lengths[b], and has the size S; what a condition hides is read, too: give the "
+            "keys from lengths[b] - S on a part of their own, attend.merge(...) of attention over "
+            "attend.window(source, 0, length=lengths[b] - S) and over attend.window(source, "
+            "lengths[b] - S, length=S), and read tree[b, i, j - (lengths[b] - S)] in the second one "
+            "alone"
+        ),
+    ),
+    Mistake(
+        "mask by row of a window",
+        DENSE,
+        (
+            ("# more\n", 'tree = op.input("tree", "B S S", dtype="bool", indexed=True)\n'),
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = (attend.window(attend.rows(x, length=lengths), lengths[b] - S, length=S) "
+                "for x in (key, value))",
+            ),
+            ("s = s.where(j <= i)", "s = s.where(tree[b, i, j])"),
+        ),
+        (
+            "mine.py:19: 'tree' is read at j in its dimension 2, which has the size S, and the keys "
+            "of this attend.window begin with lengths[b] - S: rows of a window keep their numbers; "
+            "write tree[b, i, j - (lengths[b] - S)]"
+        ),
+        instead=(
+            ("# more\n", 'tree = op.input("tree", "B S S", dtype="bool", indexed=True)\n'),
+            (
+                "keys, values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "keys, values = (attend.window(attend.rows(x, length=lengths), lengths[b] - S, length=S) "
+                "for x in (key, value))",
+            ),
+            ("s = s.where(j <= i)", "s = s.where(tree[b, i, j - (lengths[b] - S)])"),
         ),
     ),
     Mistake(
@@ -334,9 +380,9 @@ MASKS = (
             ("s = s.where(j <= i)", "s = s.where(seg[b, j] * 2 <= seg[b, i])"),
         ),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('seg[b * S + j]' is multiplied) has no lowering rule yet; divide "
-            "both sides of the comparison; the reference backend computes it"
+            "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('seg[b * "
+            "S + j]' is multiplied) has no lowering rule yet; divide both sides of the "
+            "comparison; the reference backend computes it"
         ),
     ),
     Mistake(
@@ -347,10 +393,9 @@ MASKS = (
             ("s = s.where(j <= i)", "s = s.where(seg[b, j] // 4 == i)"),
         ),
         (
-            "mine has no kernel yet: mine.py:19: a mask that shows no interval of keys and no "
-            "keys one by one ('seg[b * S + j] // 4' divides 'seg[b * S + j]') has no lowering "
-            "rule yet; pass the quotient or remainder as an input of its own; the reference "
-            "backend computes it"
+            "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('seg[b * "
+            "S + j] // 4' divides 'seg[b * S + j]') has no lowering rule yet; pass the quotient "
+            "or remainder as an input of its own; the reference backend computes it"
         ),
     ),
     Mistake(

@@ -38,8 +38,9 @@ SCORES = (
         (("s = attend.scores(query, keys) * scale", "s = attend.scores(query * scale, keys)"),),
         (
             "mine has no kernel yet: mine.py:18: 'multiply' of query before it is multiplied has "
-            "no lowering rule yet; scale scores or results, as in attend.scores(query, keys) * "
-            "scale; the reference backend computes it"
+            "no lowering rule yet; scale scores, as in attend.scores(query, keys) * scale, "
+            "probabilities, as in (p * weight) @ values, or results; the reference backend "
+            "computes it"
         ),
         instead=(("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale"),),
     ),
@@ -162,8 +163,8 @@ SCORES = (
         (
             "mine has no kernel yet: mine.py:18: 'j * j' of key indices has no lowering rule "
             "yet; numbers of keys are j, or an element x[b, j] of an integer tensor, in + - * "
-            "and minimum and maximum with what is the same for all keys; functions are of "
-            "attend.index(...), as in abs(attend.index(i - j)); the reference backend computes it"
+            "and minimum and maximum with numbers without j; functions are of attend.index(...), "
+            "as in abs(attend.index(i - j)); the reference backend computes it"
         ),
     ),
     Mistake(
@@ -178,9 +179,8 @@ SCORES = (
         (
             "mine has no kernel yet: mine.py:18: 'max(i - j, 0 - (i - j))' of key indices has no "
             "lowering rule yet; numbers of keys are j, or an element x[b, j] of an integer "
-            "tensor, in + - * and minimum and maximum with what is the same for all keys; "
-            "functions are of attend.index(...), as in abs(attend.index(i - j)); the reference "
-            "backend computes it"
+            "tensor, in + - * and minimum and maximum with numbers without j; functions are of "
+            "attend.index(...), as in abs(attend.index(i - j)); the reference backend computes it"
         ),
         instead=(
             (
@@ -282,9 +282,10 @@ SCORES = (
         DENSE,
         (("p = attend.softmax(s)", "p = attend.softmax(attend.softmax(s))"),),
         (
-            "mine has no kernel yet: mine.py:20: what acts on the probabilities of "
-            "attend.softmax has no lowering rule yet; let it act on the scores in front, or on "
-            "the result of probabilities @ values; the reference backend computes it"
+            "mine has no kernel yet: mine.py:20: Softmax of the probabilities of attend.softmax "
+            "has no lowering rule yet; multiply them by what is no function of scores, as in (p "
+            "* weight) @ values; let all else act on the scores in front, or on the result of p "
+            "@ values; the reference backend computes it"
         ),
     ),
     Mistake(
@@ -292,9 +293,10 @@ SCORES = (
         DENSE,
         (("p = attend.softmax(s)", "p = attend.softmax(s).where(j <= i)"),),
         (
-            "mine has no kernel yet: mine.py:20: what acts on the probabilities of "
-            "attend.softmax has no lowering rule yet; let it act on the scores in front, or on "
-            "the result of probabilities @ values; the reference backend computes it"
+            "mine has no kernel yet: mine.py:20: a mask on the probabilities of attend.softmax "
+            "has no lowering rule yet; multiply them by what is no function of scores, as in (p "
+            "* weight) @ values; let all else act on the scores in front, or on the result of p "
+            "@ values; the reference backend computes it"
         ),
     ),
     Mistake(
@@ -313,6 +315,159 @@ SCORES = (
         (
             "mine.py:20: AttributeError: module 'attndsl.spec.authoring.attend' has no attribute "
             "'dropout'; operators are of inference: leave it out"
+        ),
+    ),
+    Mistake(
+        "bias by a clamped distance",
+        DENSE,
+        (
+            (
+                "# more\n",
+                '(M,) = op.dims("M")\nbias = op.input("bias", "N M", dtype="float32", indexed=True)\n',
+            ),
+            (
+                "s = s.where(j <= i)",
+                "from attndsl.spec import minimum\ns = s + bias.at(n, minimum(abs(i - j), M - 1))",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:21: scores and bias[n, min(max(i - j, 0 - (i - j)), M - "
+            "1)] has no lowering rule yet; let the last index be j, or j plus what is the same for "
+            "all keys, as in x.at(n, j - i + S - 1), or j % 64, and no other index have j; for what "
+            "depends on the distance of both in another way, as min(max(i - j, 0 - (i - j)), M - 1) "
+            "does, let the caller pass bias with an element for each of the 2 * S - 1 distances, and "
+            "write bias.at(n, j - i + S - 1); the reference backend computes it"
+        ),
+        instead=(
+            (
+                "# more\n",
+                '(M,) = op.dims("M")\nbias = op.input("bias", "N M", dtype="float32", indexed=True)\n',
+            ),
+            ("s = s.where(j <= i)", "s = s + bias.at(n, j - i + S - 1)"),
+        ),
+    ),
+    Mistake(
+        "mean over channels",
+        DENSE,
+        (("out = p @ values", "out = p @ values\nout = out / attend.sqrt((out * out).mean(-1))"),),
+        (
+            "mine.py:22: AttributeError: 'Value' object has no attribute 'mean'; nothing is "
+            "summed over channels or keys but by the products and the softmax: p.row_sum, "
+            "p.row_max and p.lse of p = attend.softmax(s) are a row's numbers; an RMS norm or a "
+            "mean of results is an operation of its own after the kernel"
+        ),
+    ),
+    Mistake(
+        "sum over keys",
+        DENSE,
+        (("out = p @ values", "out = (p * p).sum(-1)"),),
+        (
+            "mine.py:21: AttributeError: 'Value' object has no attribute 'sum'; nothing is "
+            "summed over channels or keys but by the products and the softmax: p.row_sum, "
+            "p.row_max and p.lse of p = attend.softmax(s) are a row's numbers; an RMS norm or a "
+            "mean of results is an operation of its own after the kernel"
+        ),
+    ),
+    Mistake(
+        "entropy",
+        DENSE,
+        (("out = p @ values", "out = (p * attend.log(p)) @ values"),),
+        (
+            "mine has no kernel yet: mine.py:21: 'multiply' of two functions of the "
+            "probabilities of attend.softmax has no lowering rule yet; numbers of a row that a "
+            "kernel has are p.row_max, p.row_sum and p.lse, of which attend.exp(p.row_max - "
+            "p.lse) is the largest probability; an entropy there is not; the reference backend "
+            "computes it"
+        ),
+    ),
+    Mistake(
+        "probabilities plus a number",
+        DENSE,
+        (("out = p @ values", "out = (p + 0.5) @ values"),),
+        (
+            "mine has no kernel yet: mine.py:21: 'add' of the probabilities of attend.softmax "
+            "has no lowering rule yet; multiply them by what is no function of scores, as in (p "
+            "* weight) @ values; let all else act on the scores in front, or on the result of p "
+            "@ values; the reference backend computes it"
+        ),
+        instead=(("out = p @ values", "out = (p * 0.5) @ values"),),
+    ),
+    Mistake(
+        "probabilities of two products",
+        DENSE,
+        (
+            (
+                "out = p @ values",
+                "q = attend.softmax(attend.scores(query, keys) * 0.5)\nout = (p - q) @ values",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:22: 'subtract' of the scores, or probabilities, of "
+            "two products has no lowering rule yet; join results: attend.softmax(s1) @ values - "
+            "(attend.softmax(s2) @ values) * number; channels in parts are joined in the caller, "
+            "to one query and one key; the reference backend computes it"
+        ),
+    ),
+    Mistake(
+        "weight on the tensor of values",
+        DENSE,
+        (
+            ("# more", 'weight = op.input("weight", "B T", dtype="float32", axes="B T")'),
+            (
+                "values = attend.rows(key, length=lengths), attend.rows(value, length=lengths)",
+                "values = attend.rows(key, length=lengths), attend.rows(value * weight, length=lengths)",
+            ),
+        ),
+        (
+            "mine has no kernel yet: mine.py:17: 'multiply' of value, weight before it is "
+            "multiplied has no lowering rule yet; scale scores, as in attend.scores(query, keys) "
+            "* scale, probabilities, as in (p * weight) @ values, or results; the reference "
+            "backend computes it"
+        ),
+        instead=(
+            ("# more", 'weight = op.input("weight", "B T", dtype="float32", axes="B T")'),
+            ("out = p @ values", "out = (p * weight) @ values"),
+        ),
+    ),
+    Mistake(
+        "weight on the rows of values",
+        DENSE,
+        (
+            ("# more", 'weight = op.input("weight", "B T", dtype="float32", axes="B T")'),
+            ("out = p @ values", "out = p @ (values * weight)"),
+        ),
+        (
+            "mine.py:21: mine: Elementwise: rows of keys and values cannot be computed with; "
+            "scale scores, as in attend.scores(query, keys) * scale, probabilities, as in (p * "
+            "weight) @ values, or results [rows_are_no_operands]"
+        ),
+    ),
+    Mistake(
+        "sink in half precision",
+        DENSE,
+        (
+            ("# more", 'sinks = op.input("sinks", "N", dtype=query, axes="N")'),
+            ("p = attend.softmax(s)", "p = attend.softmax(s, sink=sinks)"),
+        ),
+        (
+            "mine has no kernel yet: mine.py:13: sinks of dtype float16, which has a number for "
+            "each head, row or batch row, has no lowering rule yet; such numbers are float32: "
+            'declare it with dtype="float32"; the reference backend computes it'
+        ),
+        instead=(
+            ("# more", 'sinks = op.input("sinks", "N", dtype="float32", axes="N")'),
+            ("p = attend.softmax(s)", "p = attend.softmax(s, sink=sinks)"),
+        ),
+    ),
+    Mistake(
+        "cast of scores",
+        DENSE,
+        (("p = attend.softmax(s)", 'p = attend.softmax(s.cast("float16"))'),),
+        (
+            "mine has no kernel yet: mine.py:20: Cast of scores has no lowering rule yet; scores "
+            "take masks and add, subtract, multiply, divide, minimum, maximum, negate, abs, exp, "
+            "log, sqrt, sigmoid, tanh; they are float32 in kernels, without a cast; the "
+            "reference backend computes it"
         ),
     ),
 )

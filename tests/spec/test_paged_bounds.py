@@ -91,7 +91,7 @@ def test_elements_at_keys_counted_from_the_last_are_there_for_the_first_key(tmp_
     op = spec(tmp_path, TREE, "s = s.where(tree[b, j - (lengths[b] - X)])")
     tree = np.ones((2, 8), bool)
     assert op(**call([[0, 1], [2, 3]], [8, 5]), tree=tree).shape == (2, 4, 32)
-    words = r"lengths: 'tree' is read at .* as far as X - lengths\[b\]; X is 8; lengths\[0\] is 9; .*at j$"
+    words = r"lengths: 'tree' is read at .* from X - lengths\[b\] on; X is 8; lengths\[0\] is 9; .*at j$"
     with pytest.raises(errors.ShapeError, match=words):
         op(**call([[0, 1], [2, 3]], [9, 5]), tree=tree)
 

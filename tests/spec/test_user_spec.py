@@ -8,6 +8,7 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.errors import UserError
 from attndsl.expr import Expr
+from attndsl.graph.nodes import Rows
 from attndsl.spec import Operator, attend, errors
 from attndsl.spec.contract.conditional_reads import ConditionalReads
 from attndsl.spec.operator.loader import load
@@ -245,5 +246,5 @@ def test_conditions_are_made_texts_where_they_change_and_not_at_each_node(monkey
     (root,) = ops.self_attention.roots
     made, text = [], Expr.text
     monkeypatch.setattr(Expr, "text", lambda self: made.append(self) or text(self))
-    found = list(ConditionalReads(root, lambda rows: True))
+    found = list(ConditionalReads(root, lambda rows: True, Rows))
     assert len(found) > 4 and len(made) < len(list(root.walk())) / 2

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attndsl.base.errors import InternalError
+from attndsl.base.errors import InternalError, OutsideError
 from attndsl.base.source_location import SourceLine
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.expr import Const, Expr, ExprLike, Load, Symbol, as_expr
@@ -19,9 +20,10 @@ from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import Statement, as_seq, rewrite
 from attndsl.tile_interpreter.operand_limits import OpenLimits, open_limits
 from attndsl.tile_interpreter.run import interpret
+from attndsl.tile_interpreter.steps import step
 from tests.support.devices import ARCHITECTURE
 
-from .bench import buffer, tensor
+from .bench import Bench, buffer, tensor
 
 WHERE = SourceLine("some_spec.py", 7)
 PITCH, OFFSET, ROWS = Symbol("pitch"), Symbol("offset"), Symbol("rows")
@@ -111,3 +113,24 @@ def test_a_launch_stops_at_the_instruction() -> None:
     interpret(with_pitch(prepare(call), 64))
     with pytest.raises(InternalError, match=r"attention\.py:\d+\): row pitch is wrong = 70000, must"):
         interpret(with_pitch(prepare(call), 70000))
+
+
+class _Core(Bench):
+    """A bench with what a step asks of a core."""
+
+    architecture, check = ARCHITECTURE, None
+
+    def __init__(self, **scalars: int) -> None:
+        super().__init__(**scalars)
+        self.arrays: defaultdict[Any, Any] = defaultdict(dict)
+
+
+@pytest.mark.parametrize(("offset", "inside"), [(4096 - 64, True), (4096 - 56, False)])
+def test_what_reaches_outside_names_the_line_of_the_spec(offset: int, inside: bool) -> None:
+    run = step(FILL)
+    assert run is not None
+    if inside:
+        run(_Core(offset=offset))  # type: ignore[arg-type]
+    else:
+        with pytest.raises(OutsideError, match=r"^some_spec\.py:7: scores: elements 4040 to 4104 of 4096"):
+            run(_Core(offset=offset))  # type: ignore[arg-type]

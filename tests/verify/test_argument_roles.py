@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attndsl import ops
 from attndsl.graph.graph import Graph
 from attndsl.graph.scores_factor import scores_factor
-from attndsl.verify.cases.cases import spaces
+from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.space.argument_roles import Dequantization, dequantizations, roles_of, scale_parameter
 from attndsl.verify.space.space import CaseSpace
+from tests.support.small_specs import DECODE_SCORES, decode_spec
 
 SPACES: dict[str, CaseSpace] = {
     space.operator.name: space
@@ -121,3 +124,19 @@ def test_the_factor_of_scores_is_the_product_on_queries_and_scores() -> None:
     assert scores_factor(graph("relay_attention"), {"qkScale": -0.25}) == -0.25
     assert scores_factor(graph("incre_flash_attention"), {"scale_value": 0.5}) == 0.5
     assert scores_factor(graph("self_attention"), {"qScale": 0.5, "qkScale": 3.0}) == 1.5
+
+
+def test_what_multiplies_probabilities_is_no_bias(tmp_path: Path) -> None:
+    """A bias moves scores; a weight must not make the product larger than probabilities are."""
+    declared = 'weight = op.input("weight", "B K T", dtype="float32", axes="B K T")'
+    for weights, role in (
+        ("attend.softmax(s + weight)", "bias"),
+        ("(attend.softmax(s) * weight)", "probability factor"),
+    ):
+        body = (f"out = {weights} @ attend.rows(value)", 'op.output("out", out, like=query)')
+        op = decode_spec(tmp_path, DECODE_SCORES, *body, declared=declared)
+        assert roles_of(op.graph(frozenset(spec.name for spec in op.tensors))).of["weight"] == role
+        for case in Stream(op).take(2):
+            given = case.arguments()
+            assert given["weight"].shape == given["key"].shape[:3]
+            assert role == "bias" or np.abs(given["weight"]).max(initial=0) <= 1

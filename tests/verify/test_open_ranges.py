@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from attndsl.base.errors import OutsideError
 from attndsl.campaign import judging
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.loader import load
@@ -73,3 +75,23 @@ def test_a_miss_of_the_reference_names_them(
     missed = judging.judge(found, "reference", wanted)
     assert missed.status == "miss" and ("declare a range of factor=3.0" in missed.message) is told
     assert "declare a range" not in judging.judge(found, "tile", wanted).message
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (OutsideError("mine.py:7: tree: elements -1 to 1 of 1 are touched"), r"mine\.py:7: .* are touched$"),
+        (IndexError("a defect of ours"), r"a defect of ours \(test_open_ranges\.py:\d+\)$"),
+    ],
+)
+def test_what_reaches_outside_is_told_at_the_line_of_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raised: Exception, told: str
+) -> None:
+    found = call(tmp_path)
+    wanted = judging.Wanted(judging.oracle(found), judging.benchmark.run(found), None)
+
+    def fails(*arguments: object) -> object:
+        raise raised
+
+    monkeypatch.setattr(judging, "_run", fails)
+    assert re.search(told, judging.judge(found, "tile", wanted).message)

@@ -128,3 +128,10 @@ def test_a_situation_that_no_call_is_in_is_given_up(operator: Operator) -> None:
 
 def test_lengths_with_gaps_have_rows_without_keys(member: _Member) -> None:
     assert GAPS in member.space.variables[fill_of("length")]
+
+
+def test_parameters_at_their_defaults_are_among_the_first_cases(operator: Operator) -> None:
+    """All of them at once, choices too; the case before it has others."""
+    first, second = (each.outline().params for each in Stream(operator).take(2))
+    defaults = {each.name: each.default for each in operator.params}
+    assert second == defaults and first != defaults

@@ -21,6 +21,7 @@ from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.attention.step_scores import (
     exponentials,
+    factors,
     loaded_buffers,
     scored,
     seen_lanes,
@@ -213,6 +214,7 @@ def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _Ti
             *exponentials(context, b.new_max),
             *_rescaling(context),
             *sums.of_exponentials,
+            *factors(context, modifiers),
         ]
 
     return _TileParts(

@@ -72,11 +72,19 @@ def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> lis
     ]
 
 
-def _applied(context: Context, modifiers: Modifiers) -> list[Statement]:
-    """All modifiers in order; the last statement touches no lane after the last key."""
+def factors(context: Context, modifiers: Modifiers) -> list[Statement]:
+    """The step's probabilities times what they are multiplied by; lanes after the last key hold 0."""
+    if not any(each.of_probabilities for each in modifiers.each):
+        return []
+    return [*_applied(context, modifiers, of_probabilities=True), fill_tail(context, Const(0))]
+
+
+def _applied(context: Context, modifiers: Modifiers, *, of_probabilities: bool = False) -> list[Statement]:
+    """All modifiers of scores, or of probabilities, in order; the last statement touches no lane after the
+    last key."""
     found: list[Statement] = []
     finish: list[Statement] = []
-    for each in modifiers.each:
+    for each in (each for each in modifiers.each if each.of_probabilities == of_probabilities):
         title, applied = Note(text=each.title), seen_lanes(context, each.apply(context))
         found += [*finish, *([title, *applied] if applied else [])]
         finish = [*([] if applied else [title]), *seen_lanes(context, each.finish(context))]

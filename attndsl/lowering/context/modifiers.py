@@ -33,6 +33,7 @@ class Modifier:
         load_rows, apply: statements for the rows of each step, before and after the scores have arrived.
         begin: what of the rest needs no scores: it runs beside what is done to them first.
         finish: what follows ``apply``, and touches no lane after the last key.
+        of_probabilities: whether it acts once these are probabilities, and the sums of rows have taken them.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Modifier:
     begin: MakeStatements = field(default=_nothing)
     apply: MakeStatements = field(default=_nothing)
     finish: MakeStatements = field(default=_nothing)
+    of_probabilities: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ def _each_loaded_once(modifiers: tuple[Modifier, ...], where: SourceLine) -> tup
     for modifier in modifiers:
         buffers = (*modifier.tile_loads, *modifier.row_loads)
         if any(held.get(buffer, modifier.source) != modifier.source for buffer in buffers):
-            raise NotLowered(f"scores and {modifier.source} beside other elements of the same tensor", where)
+            what = f"scores and {modifier.source} beside other elements of the same tensor"
+            raise NotLowered(what, where, "let the call pass it twice, as two inputs")
         if buffers and held.keys() >= set(buffers):
             modifier = replace(
                 modifier,

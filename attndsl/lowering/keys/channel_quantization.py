@@ -1,4 +1,4 @@
-"""Scale and zero point of quantized rows, a number a channel of a key/value head.
+"""Scale and zero point of quantized rows: a number a channel of a key/value head, or one a head.
 
 number = (stored + offset) * scale
 """
@@ -15,8 +15,12 @@ from attndsl.lowering.emit.loop_scalars import KV_HEAD, LANES, REPEAT_LANES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.match.stored_inputs import stored_in
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Convert, FillLanes, LoadRows
+from attndsl.tile.instructions import Convert, Fill, FillLanes, LoadRows
 from attndsl.tile.statements import Alloc, If, Statement, seq
+
+CHANNELS = frozenset("DE")
+AXES = CHANNELS | {"K"}
+"""The axes that a scale or an offset may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,8 @@ class ChannelQuantization:
 
     Attributes:
         role: of the rows, "key" or "value".
-        scale, offset: tensors over (C, K, channels), at an index along C; ``offset`` is the zero point.
+        scale, offset: tensors over any of (C, K, channels), at an index along C; ``offset`` is the zero
+            point. Without channels they are fp32, in which scalars are read.
     """
 
     role: str
@@ -49,10 +54,18 @@ class ChannelQuantization:
 
     def _loaded(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
         """Numbers of channels, zeros after the last."""
-        size, channels, narrow = self._padded_size(emit), emit.channels(self.role), self._narrow(emit)
-        load = _load(emit, node, narrow, channels)
-        widen = Convert(dst=whole(wide, 0, size), src=whole(narrow, 0, size), mode="CAST_NONE")
+        size, channels = self._padded_size(emit), emit.channels(self.role)
+        tensor, offset = _place(emit, node)
         zeros = zero_tail(wide, Const(1), channels, self.lanes(emit))
+        if not has_channels(node):
+            number = emit.parameter(tensor.name).at(offset)
+            return seq(Fill(dst=whole(wide, 0, size), value=number, where=node.where), zeros)
+        stored = emit.gm(tensor.name, offset, 1, channels)
+        if emit.parameter(tensor.name).dtype == "float32":
+            return seq(LoadRows(dst=whole(wide, 0, channels), src=stored, where=node.where), zeros)
+        narrow = self._narrow(emit)
+        load = LoadRows(dst=whole(narrow, 0, channels), src=stored, where=node.where)
+        widen = Convert(dst=whole(wide, 0, size), src=whole(narrow, 0, size), mode="CAST_NONE")
         return Alloc(buffers=(narrow,), body=seq(load, widen, zeros))
 
     def _present(self) -> Iterator[tuple[str, nodes.Node]]:
@@ -76,10 +89,21 @@ def zero_tail(buffer: Buffer, rows: Expr, channels: Expr, lanes: int) -> Stateme
     return If(condition=channels % REPEAT_LANES != 0, then=seq(fill))
 
 
-def _load(emit: Emitter, node: nodes.Node, target: Buffer, channels: Expr) -> Statement:
+def axes_read(node: nodes.Node) -> frozenset[str]:
+    """The axes along which a scale or an offset differs: those of its tensor without those it is taken at."""
+    tensor, fixed = stored_in(node)
+    return frozenset(tensor.axes).difference(axis for axis, _ in fixed)
+
+
+def has_channels(node: nodes.Node) -> bool:
+    """Whether a scale or an offset has a number for each channel, and not one for all of a head."""
+    return not CHANNELS.isdisjoint(axes_read(node))
+
+
+def _place(emit: Emitter, node: nodes.Node) -> tuple[nodes.Input, Expr]:
+    """The tensor of a scale or an offset, and where in it the numbers of the task's head begin."""
     tensor, fixed = stored_in(node)
     offset = KV_HEAD * emit.stride(tensor.name, "K")
     for axis, index in fixed:
         offset = offset + emit.in_kernel(index) * emit.stride(tensor.name, axis)
-    source = emit.gm(tensor.name, offset, 1, channels)
-    return LoadRows(dst=whole(target, 0, channels), src=source, where=node.where)
+    return tensor, offset

@@ -37,8 +37,9 @@ LARGEST = 2**21
 """No number in lanes is larger: of twice this one, the quotients of fp32 numbers are still the right ones."""
 _MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
 FORMS = (
-    "compare j plus what is the same for all keys, or its quotient // or remainder % by an integer that each "
-    "call has one of, or an element x[b, j] of an integer tensor"
+    "a comparison has on one side j, plus or minus numbers without j, or such a sum // or % a literal, a "
+    "size or an integer parameter, or an element x[b, j] of an integer tensor; on the other side numbers "
+    "without j"
 )
 
 
@@ -299,7 +300,7 @@ class KeyConditions:
             return None
 
     def _refused(self, why: str, instead: str = "") -> NotLowered:
-        what = f"a mask that shows no interval of keys and no keys one by one ({why})"
+        what = f"a mask in a form that no kernel tests ({why})"
         return NotLowered(what, self.where, instead or f"{FORMS}; or {WITH_COLUMNS}")
 
 

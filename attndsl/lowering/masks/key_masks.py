@@ -333,7 +333,7 @@ def _visible(node: nodes.Replace, known: KnownNumbers) -> Interval | None:
 
 
 KEY_MASK = MaskKind(
-    name="a mask of single keys",
+    name="a mask that is tested key by key",
     form=f"a condition on indices ({FORMS})",
     matches=_matches,
     lower=_lower,

@@ -101,7 +101,7 @@ class _Conditions:
         left, right = whole_numbers(part.left), whole_numbers(part.right)
         slope, rest = affine(left - right) or (0, Const(0))
         if slope not in (1, -1):
-            raise self._refused(f"'{part}' does not compare j or -j with what is the same for all keys")
+            raise self._refused(f"'{part}' does not compare j or -j with numbers without j")
         upper = (slope == 1) == (op in ("<", "<="))
         strict = op in ("<", ">")
         edge = difference(Const(0), rest) if slope == 1 else rest

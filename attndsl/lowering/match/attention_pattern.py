@@ -1,6 +1,7 @@
 """Recognizing the structure that the lowering rules cover: attention over one or more key sources.
 
-    attention   softmax(modifiers(query . keys^T)) . values, or modifiers(query . keys^T) . values
+    attention   softmax(modifiers(query . keys^T)) . values, or modifiers(query . keys^T) . values; the
+                probabilities of a softmax may be multiplied by factors first
     output      epilogue(attention), epilogue(log-sum-exp merge of several attentions and of earlier
                 partials), or epilogue(sums and differences of functions of one attention each)
 
@@ -42,6 +43,7 @@ from attndsl.lowering.match.operation_chains import (
     Chain,
     chain_to_attention,
     chain_to_scores,
+    has_scores,
     has_statistics,
     has_weighted_sum,
     operands_with_attention,
@@ -169,8 +171,8 @@ def _attention(weighted: nodes.WeightedSum) -> Attention:
     weights, requantize = weighted.weights, None
     if isinstance(weights, nodes.BlockRequantize):
         requantize, weights = weights, weights.source
-    softmax = weights if isinstance(weights, nodes.Softmax) else None
-    modifiers, scores = chain_to_scores(weights if softmax is None else softmax.scores)
+    chain, scores = chain_to_scores(weights)
+    modifiers, softmax, factors = _around_softmax(chain)
     return Attention(
         query=_expect(scores, nodes.Scores).query,
         keys=_expect(scores, nodes.Scores).keys,
@@ -180,12 +182,63 @@ def _attention(weighted: nodes.WeightedSum) -> Attention:
         softmax=softmax,
         requantize=requantize,
         where=weighted.where,
+        factors=factors,
     )
+
+
+def _around_softmax(
+    chain: tuple[nodes.Node, ...],
+) -> tuple[tuple[nodes.Node, ...], nodes.Softmax | None, tuple[nodes.Node, ...]]:
+    """What acts on scores, their softmax, if there is one, and what multiplies its probabilities.
+
+    Raises:
+        NotLowered: anything else acts on them.
+    """
+    at = next((at for at, node in enumerate(chain) if isinstance(node, nodes.Softmax)), None)
+    if at is None:
+        return chain, None, ()
+    softmax, factors = chain[at], chain[at + 1 :]
+    assert isinstance(softmax, nodes.Softmax)
+    for node in factors:
+        if not _is_factor(node):
+            several = isinstance(node, nodes.Elementwise) and sum(map(has_scores, node.inputs)) > 1
+            acting = f"{_acting(node)} the probabilities of attend.softmax"
+            raise NotLowered(acting, node.where, _FUNCTIONS if several else _FACTORS)
+    return chain[:at], softmax, factors
+
+
+def _is_factor(node: nodes.Node) -> bool:
+    """Whether a node multiplies probabilities by what is no function of scores, or divides them by it."""
+    if not isinstance(node, nodes.Elementwise) or sum(map(has_scores, node.inputs)) != 1:
+        return False
+    return node.op == "multiply" or (node.op == "divide" and has_scores(node.inputs[0]))
+
+
+def _acting(node: nodes.Node) -> str:
+    """What a node does, for messages."""
+    if isinstance(node, nodes.Elementwise):
+        of_two = sum(map(has_scores, node.inputs)) > 1
+        return f"'{node.op}' of two functions of" if of_two else f"'{node.op}' of"
+    return "a mask on" if isinstance(node, nodes.Replace) else f"{type(node).__name__} of"
+
+
+_FACTORS = (
+    "multiply them by what is no function of scores, as in (p * weight) @ values; let all else act on the "
+    "scores in front, or on the result of p @ values"
+)
+_FUNCTIONS = (
+    "numbers of a row that a kernel has are p.row_max, p.row_sum and p.lse, of which attend.exp(p.row_max - "
+    "p.lse) is the largest probability; an entropy there is not"
+)
 
 
 def _expect(node: nodes.Node, kind: type[_Kind]) -> _Kind:
     if not isinstance(node, kind):
-        raise NotLowered(f"{type(node).__name__} in place of {kind.__name__}", node.where)
+        raise NotLowered(
+            f"{type(node).__name__} in place of {kind.__name__}",
+            node.where,
+            "attention is attend.softmax(s) @ values of functions s of attend.scores(query, keys)",
+        )
     return node
 
 
@@ -205,7 +258,11 @@ def _check_shared_softmax(found: Computation, core: nodes.Node) -> None:
     if found.selection is not None:
         softmaxes = {node for node in found.selection.walk() if isinstance(node, nodes.Softmax)}
         if len(found.attentions) > 1 or earlier or softmaxes != {found.attentions[0].softmax}:
-            raise NotLowered(f"output '{found.selection.name}' of other probabilities", found.selection.where)
+            raise NotLowered(
+                f"output '{found.selection.name}' of other probabilities",
+                found.selection.where,
+                "select by those of the one attention that is the result",
+            )
     alone = len(found.attentions) == 1 and not earlier
     own = {core, *(each.softmax for each in found.attentions if alone)}
     for output in (found.output, *found.statistics):

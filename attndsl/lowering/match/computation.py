@@ -21,6 +21,7 @@ class Attention:
 
     ``softmax``: None where the weights are what the modifiers make of the scores. ``weights``: the node that
     values are multiplied with. ``earlier``: partials of earlier calls that its rows are merged with.
+    ``factors`` act on the probabilities, in this order; the sums of rows are those before them.
     """
 
     query: nodes.Node
@@ -32,6 +33,7 @@ class Attention:
     requantize: nodes.BlockRequantize | None
     where: SourceLine
     earlier: tuple[nodes.EarlierPartial, ...] = ()
+    factors: tuple[nodes.Node, ...] = ()
 
     @property
     def selected(self) -> nodes.Selected | None:

@@ -29,6 +29,16 @@ _NEEDED: dict[type[nodes.Node], str] = {
 }
 """What authors are told of a value that has no such node below it."""
 
+_SEVERAL: dict[type[nodes.Node], tuple[str, str]] = {
+    nodes.Scores: (
+        "the scores, or probabilities, of two products",
+        "join results: attend.softmax(s1) @ values - (attend.softmax(s2) @ values) * number; channels in "
+        "parts are joined in the caller, to one query and one key",
+    ),
+    nodes.WeightedSum: ("several attentions", "attentions are joined by +, - and attend.merge(...)"),
+}
+"""What authors are told of a value that has several such nodes below it: what it is, and what lowers."""
+
 Chain = tuple[tuple[nodes.Node, ...], nodes.Node]
 """Operations, innermost first, and the node that the first of them acts on."""
 
@@ -137,7 +147,9 @@ def _dominator(node: nodes.Node, ends: tuple[type[nodes.Node], ...], known: _Dom
     for other in operands[1:]:
         common = None if common is None else _common_dominator(common, other, known)
     if common is None:
-        raise NotLowered(f"{type(node).__name__} of several {ends[0].__name__}", node.where)
+        done = f"'{node.op}'" if isinstance(node, nodes.Elementwise) else type(node).__name__
+        of, instead = _SEVERAL[ends[0]]
+        raise NotLowered(f"{done} of {of}", node.where, instead)
     return _Dominator(common, known(common).depth + 1)
 
 

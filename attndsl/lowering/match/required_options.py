@@ -19,7 +19,7 @@ def required_options(computation: Computation) -> tuple[RequiredOption, ...]:
 
 def least_options(computation: Computation) -> tuple[RequiredOption, ...]:
     """The least values of options that nobody but an author goes below, for whose own choice
-    :func:`attndsl.lowering.preconditions.groups_fit_a_vector_core` asks which calls there are."""
+    :func:`attndsl.lowering.preconditions.heads_of_a_selection_fit_one_core` asks which calls there are."""
     if computation.selection is None:
         return ()
     why = "all heads of a selection are rows of one vector core"

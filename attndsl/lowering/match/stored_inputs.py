@@ -20,7 +20,7 @@ def stored_plain(node: nodes.Node) -> nodes.Input:
     """
     tensor, fixed = stored_in(node)
     if fixed:
-        raise NotLowered(f"a part of {tensor.name}", node.where)
+        raise NotLowered(f"a part of {tensor.name}", node.where, "pass the part as an input of its own")
     return tensor
 
 
@@ -44,6 +44,7 @@ def stored_in(node: nodes.Node) -> tuple[nodes.Input, tuple[tuple[str, Expr], ..
         raise NotLowered(
             f"{done} of {names} before it is multiplied",
             node.where,
-            "scale scores or results, as in attend.scores(query, keys) * scale",
+            "scale scores, as in attend.scores(query, keys) * scale, probabilities, as in (p * weight) @ "
+            "values, or results",
         )
     return node, tuple(fixed)

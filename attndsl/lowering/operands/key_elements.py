@@ -99,7 +99,7 @@ class KeyElements:
 
 
 def reads_keys(element: Load) -> bool:
-    """Whether neighbouring keys read neighbouring elements, as of x[b, j] or x[j - i + S]."""
+    """Whether neighbouring keys read neighbouring elements, as of x[b, j] or x[j - i + S - 1]."""
     line = affine(element.index)
     return line is not None and line[0] == 1
 

@@ -20,7 +20,7 @@ from attndsl.tile.statements import Statement
 KEY = Symbol("j")
 FORMS = (
     "numbers of keys are j, or an element x[b, j] of an integer tensor, in + - * and minimum and maximum "
-    "with what is the same for all keys; functions are of attend.index(...), as in abs(attend.index(i - j))"
+    "with numbers without j; functions are of attend.index(...), as in abs(attend.index(i - j))"
 )
 
 

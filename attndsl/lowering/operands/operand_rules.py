@@ -31,7 +31,8 @@ def score_operand(context: Context, node: nodes.Node) -> ScoreOperand:
     """
     rule = _OPERAND_RULES.get(type(node))
     if rule is None:
-        raise NotLowered(f"scores and {type(node).__name__}", node.where)
+        forms = "scores take tensors over T, elements x[b, j], arithmetic of indices, and functions of these"
+        raise NotLowered(f"scores and {type(node).__name__}", node.where, forms)
     return rule(context, node)
 
 

@@ -45,7 +45,10 @@ def row_value(context: Context, node: nodes.Node) -> Expr:
     if isinstance(node, nodes.Elementwise) and node.op in _ARITHMETIC and len(node.inputs) == 2:
         left, right = (row_value(context, each) for each in node.inputs)
         return _ARITHMETIC[node.op](left, right)
-    raise NotLowered(f"{type(node).__name__} for each row", node.where)
+    forms = (
+        f"numbers of a row are float32 tensors without keys and channels, joined by {', '.join(_ARITHMETIC)}"
+    )
+    raise NotLowered(f"{type(node).__name__} for each row", node.where, forms)
 
 
 _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
@@ -60,6 +63,6 @@ _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
 def _float(context: Context, node: nodes.Input) -> GlobalTensor:
     tensor = context.parameter(node.name)
     if tensor.dtype != "float32":
-        what = f"{node.name} of dtype {tensor.dtype}, read as scalars"
-        raise NotLowered(what, node.where, 'declare it with dtype="float32"')
+        what = f"{node.name} of dtype {tensor.dtype}, which has a number for each head, row or batch row,"
+        raise NotLowered(what, node.where, 'such numbers are float32: declare it with dtype="float32"')
     return tensor

@@ -36,6 +36,11 @@ from attndsl.tile.instructions import Convert, LoadRows, WithScalar
 from attndsl.tile.naming import camel
 from attndsl.tile.statements import For, If, Let, Statement, seq
 
+FORMS = (
+    "let the last index be j, or j plus what is the same for all keys, as in x.at(n, j - i + S - 1), or "
+    "j % 64, and no other index have j"
+)
+"""How elements are read at keys as values."""
 _SEGMENT, _BEGIN, _END = Symbol("segment"), Symbol("segmentBegin"), Symbol("segmentEnd")
 
 
@@ -84,14 +89,28 @@ def looked_up_operand(context: Context, node: nodes.Node) -> ScoreOperand:
         )
     period = last.right if isinstance(last, Binary) and last.op == "%" and last.left.same(KEY) else None
     if not isinstance(period, Const):
-        instead = "let the last index be j, plus what is the same for all keys, as in x.at(n, j - i + S)"
-        raise NotLowered(f"scores and {source}", node.where, instead)
+        raise NotLowered(f"scores and {source}", node.where, _nearest_form(node))
     block = context.architecture.block // item_bytes(context.parameter(tensor.name).dtype)
     if period.value % block or context.keys.first(context) is not None:
         raise NotLowered(
-            f"scores and {source}, whose segments do not begin on blocks of {block} keys", node.where
+            f"scores and {source}, whose segments do not begin on blocks of {block} keys",
+            node.where,
+            f"let the remainder be by a multiple of {block}, of keys that begin with the first",
         )
     return _loaded(context, tensor, lambda c, t: [_segments(c, node, t, period)], node.where, source)
+
+
+def _nearest_form(node: nodes.Lookup) -> str:
+    """The forms of an index at keys; for a function of a distance, the table that has such a form."""
+    last, name = node.index[-1], stored_plain(node.source).name
+    if not {"i", KEY.name} <= last.symbols():
+        return FORMS
+    others = "".join(f"{each}, " for each in node.index[:-1])
+    return (
+        f"{FORMS}; for what depends on the distance of both in another way, as {last} does, let the caller "
+        f"pass {name} with an element for each of the 2 * S - 1 distances, and write "
+        f"{name}.at({others}j - i + S - 1)"
+    )
 
 
 def _whole_rows(context: Context, node: nodes.Lookup, target: Buffer) -> Statement:
@@ -138,7 +157,9 @@ def _pitch(node: nodes.Lookup, row: tuple[Term, ...], symbol: str) -> Expr:
     for part, pitch in row:
         if symbol in part.symbols():
             if not isinstance(part, Symbol):
-                raise NotLowered(f"a row of {part} for each query", node.where)
+                raise NotLowered(
+                    f"a row of {part} for each query", node.where, "index rows by i, n and b themselves"
+                )
             found = found + pitch
     return found
 

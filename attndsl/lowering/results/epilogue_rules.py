@@ -18,7 +18,7 @@ from attndsl.lowering.emit.vector_buffers import leaving_rows
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
-from attndsl.lowering.results.elementwise_results import row_operation
+from attndsl.lowering.results.elementwise_results import FORMS, row_operation
 from attndsl.lowering.results.row_numbers import RowStatistics
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer
@@ -70,7 +70,7 @@ def operations(
     for node in chain:
         rule = EPILOGUE_RULES.get(type(node))
         if rule is None:
-            raise NotLowered(f"{type(node).__name__} of the result", node.where)
+            raise NotLowered(f"{type(node).__name__} of the result", node.where, FORMS)
         steps += rule.lower(context, node, source, offset, rows)
     return steps
 
@@ -196,7 +196,7 @@ def _padded(
 ) -> list[Statement]:
     """Rows that do not exist are no task's; zero_padding.py gives them their zeros."""
     if not pads_rows(node):
-        raise NotLowered("Replace of the result", node.where)
+        raise NotLowered("a mask on the result", node.where, "multiply the result by numbers 0 and 1")
     return []
 
 
@@ -209,7 +209,8 @@ def _cast(
     if node.dtype == "float32":
         return []
     if node.dtype != stored or stored not in ("float16", "bfloat16"):
-        raise NotLowered(f"a result rounded to {node.dtype} on the way", node.where)
+        instead = "leave the cast out: rows are float32 until they are stored"
+        raise NotLowered(f"a result rounded to {node.dtype} on the way", node.where, instead)
     return []
 
 

@@ -24,7 +24,11 @@ def batch_scalar(emit: Emitter, node: nodes.Node | None, default: Expr) -> Expr:
         return select(emit.count(node.name) == 0, default, one) if node.optional else one
     if isinstance(node, nodes.Scalar):
         return emit.in_kernel(node.value, {"b": BATCH})
-    raise NotLowered(type(node).__name__, node.where)
+    raise NotLowered(
+        f"{type(node).__name__} for each batch row",
+        node.where,
+        "lengths are op.lengths(...), or arithmetic of these",
+    )
 
 
 def batch_count(emit: Emitter, node: nodes.Node | None, most: Expr) -> Expr:
@@ -50,7 +54,7 @@ def packed_start(
         one = lengths.value if isinstance(lengths, nodes.Scalar) else Load(lengths.name, _BEFORE)
         return _sum_before(emit, emit.in_kernel(one, {_BEFORE.name: _BEFORE}), f"{what}Before")
     where = ends.where if ends is not None else emit.where
-    raise NotLowered("packed rows without lengths", where)
+    raise NotLowered("packed rows without lengths", where, 'declare op.prefix_sums("ends", "B", total=S)')
 
 
 def _sum_before(emit: Emitter, lengths: Expr, title: str) -> Expr:

@@ -174,7 +174,8 @@ def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention,
     if not isinstance(keys, nodes.Listed) or not isinstance(keys.index, nodes.Scalar):
         return rows
     others = len(computation.attentions) > 1
-    if not (isinstance(rows, DecodingRows) and others and all(map(_same_for_all, attention.modifiers))):
+    numbers = (*attention.modifiers, *attention.factors)
+    if not (isinstance(rows, DecodingRows) and others and all(map(_same_for_all, numbers))):
         return rows
     index, entry = keys.index.value, Symbol("entry")
     if keys.length is not None and not _depends_on_entry_alone(keys.length, index, entry):

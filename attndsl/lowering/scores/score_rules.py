@@ -27,14 +27,9 @@ def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
         NotLowered: when no rule covers the node.
     """
     rule = _MODIFIER_RULES.get(type(node))
-    if isinstance(node, nodes.Softmax):
-        raise NotLowered(
-            "what acts on the probabilities of attend.softmax",
-            node.where,
-            "let it act on the scores in front, or on the result of probabilities @ values",
-        )
     if rule is None:
-        raise NotLowered(type(node).__name__, node.where)
+        forms = f"scores take masks and {', '.join(OPERATIONS)}; they are float32 in kernels, without a cast"
+        raise NotLowered(f"{type(node).__name__} of scores", node.where, forms)
     return rule(context, node)
 
 

@@ -49,7 +49,7 @@ def levels(context: Context) -> list[int]:
     found = [1 << level for level in range(rows.bit_length() - 1) if rows % (2 << level) == 0]
     require, core = context.inventory.require, context.rows_per_vector
     require(step % (2 * found[-1]) == 0, "a vector step has whole trees of heads")
-    # As many as calls were allowed for: groups_fit_a_vector_core of preconditions.py.
+    # As many as calls were allowed for: heads_of_a_selection_fit_one_core of preconditions.py.
     require(core >= int(core.value), "a vector core has all heads of a position")
     return found
 

@@ -173,7 +173,11 @@ def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None
 
 
 def window(source: Value, start: ExprLike, *, length: Value | ExprLike) -> Value:
-    """Rows ``start .. start + length - 1`` of another source of rows, expressions of ``attend.BATCH``."""
+    """Rows ``start .. start + length - 1`` of another source of rows, expressions of ``attend.BATCH``.
+
+    They keep their numbers: ``attend.KEY`` begins with ``start``, and what is counted from the first row of
+    the window is read at ``attend.KEY - start``.
+    """
     inner, where = as_rows(source), author_line()
     first = Scalar(value=check_expression("start", start), axes=("B",), where=where)
     return Value(Windowed(axes=inner.axes, source=inner, start=first, length=_per_row(length), where=where))

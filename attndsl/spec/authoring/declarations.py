@@ -29,9 +29,10 @@ from attndsl.spec.contract.capacity import (
     paged_constraints,
 )
 from attndsl.spec.contract.earlier_partials import pair_constraints
-from attndsl.spec.contract.element_bounds import element_constraints
+from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
+from attndsl.spec.contract.window_bounds import window_constraints
 
 
 class Declarations(ArgumentDeclarations):
@@ -127,7 +128,9 @@ class Declarations(ArgumentDeclarations):
             self._add(rule)
         for rule in cache_constraints(node, self._axes, self.constraints):
             self._add(rule)
-        for rule in element_constraints(node, self._indexed_shapes(), self._axes, self.constraints):
+        for rule in window_constraints(node, self._extents(node), self.constraints):
+            self._add(rule)
+        for rule in element_constraints(node, self._extents(node), self.constraints):
             self._add(rule)
         for rule in leading_constraints(node, self._axes, self.constraints):
             self._add(rule)
@@ -137,6 +140,17 @@ class Declarations(ArgumentDeclarations):
             self._add(rule)
         for rule in pair_constraints(node, self.constraints):
             self._add(rule)
+
+    def _extents(self, node: Node) -> Extents:
+        """The sizes that the reads of a result are compared with."""
+        optional = (each.name for each in self._arguments.values() if isinstance(each, DeclaredTensor))
+        return Extents(
+            axes=self._axes,
+            shapes=self._shapes(lambda each: each.indexed and not each.at_least),
+            own=self._own_rows(),
+            tables=self._table_shapes(node),
+            optional=frozenset(name for name in optional if self._arguments[name].optional),
+        )
 
     def _own_rows(self) -> dict[str, Expr]:
         """The rows of tensors that have place for fewer than the largest of their kind, by name."""
@@ -149,10 +163,6 @@ class Declarations(ArgumentDeclarations):
                     if "T" in layout.own_extents:
                         found[each.name] = layout.own_extents["T"]
         return found
-
-    def _indexed_shapes(self) -> dict[str, tuple[Expr, ...]]:
-        """The sizes of the tensors that are read by index alone and have one layout."""
-        return self._shapes(lambda each: each.indexed and not each.at_least)
 
     def _table_shapes(self, node: Node) -> dict[str, tuple[Expr, ...]]:
         """Those of the block tables that a result reads."""

@@ -53,7 +53,7 @@ def capacity_constraints(
     def wanted(rows: Rows) -> bool:
         return isinstance(rows, Dense) and rows.start is None and _counted_by(rows.length) in lengths
 
-    for rows, when in ConditionalReads(root, wanted):
+    for rows, when in ConditionalReads(root, wanted, Rows):
         name, capacity = _counted_by(rows.length), _stored_rows(rows, own, axes["T"])
         if stated.compares(("<=", "=="), _is_element_of(name), capacity, known_of(when)):
             continue
@@ -109,8 +109,7 @@ def paged_constraints(
     stated = StatedRules(known)
     if not {"B", "P", "W"} <= axes.keys():
         return
-    for rows, when in ConditionalReads(root, lambda rows: isinstance(rows, Paged)):
-        assert isinstance(rows, Paged)
+    for rows, when in ConditionalReads(root, lambda rows: True, Paged):
         table = rows.table.name if isinstance(rows.table, Input) else ""
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
@@ -155,7 +154,7 @@ def cache_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> It
     What a constraint in ``known`` says of the rows is not said again.
     """
     stated = StatedRules(known)
-    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Ring | CacheAppend)):
+    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Ring | CacheAppend), Rows):
         caches: list[tuple[Node, Expr | None]] = [(node, when)]
         if isinstance(node, CacheAppend):
             yield from _not_in_front(node, when, axes, stated)
@@ -232,7 +231,7 @@ def leading_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> 
     A number of channels about which a constraint in ``known`` says something is left to the author.
     """
     stated = StatedRules(known)
-    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Leading)):
+    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Leading), Rows):
         if not isinstance(node, Leading) or "D" not in axes or node.count.same(axes["D"]):
             continue
         condition, met = node.count <= axes["D"], known_of(when)

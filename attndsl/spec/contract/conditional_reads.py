@@ -1,26 +1,29 @@
-"""Which stored rows a computation reads, and under which condition."""
+"""Which stored rows and elements a computation reads, and under which condition."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 from attndsl.expr import Expr, negation
 from attndsl.expr.argument_facts import given
-from attndsl.graph.nodes import Choose, Conditional, Node, Rows
+from attndsl.graph.nodes import Choose, Conditional, Node
+
+_Read = TypeVar("_Read", bound=Node)
 
 
-class ConditionalReads:
-    """The rows among ``wanted`` that calls read, and when they do.
+class ConditionalReads(Generic[_Read]):
+    """The nodes of one kind among ``wanted`` that calls read, and when they do.
 
     The paths through a graph double with each choice. So what all branches of a choice read in any case is
-    looked at once, under the condition of the choice itself, and branches without wanted rows not at all.
+    looked at once, under the condition of the choice itself, and branches without wanted nodes not at all.
     """
 
-    def __init__(self, root: Node, wanted: Callable[[Rows], bool]) -> None:
-        self._root, self._wanted = root, wanted
+    def __init__(self, root: Node, wanted: Callable[[_Read], bool], kind: type[_Read]) -> None:
+        self._root, self._wanted, self._kind = root, wanted, kind
         self._order: dict[int, int] = {}
         self._always: dict[int, frozenset[Node]] = {}
-        """By node, the wanted rows, and choices between them, that are reached whatever is chosen."""
+        """By node, the wanted nodes, and choices between them, that are reached whatever is chosen."""
         for node in root.walk():
             self._order[id(node)] = len(self._order)
             below = [self._always[id(each)] for each in node.operands()]
@@ -29,11 +32,11 @@ class ConditionalReads:
                 own = any(below)
             else:
                 always = frozenset[Node]().union(*below)
-                own = isinstance(node, Rows) and wanted(node)
+                own = isinstance(node, kind) and wanted(node)
             self._always[id(node)] = always | {node} if own else always
 
-    def __iter__(self) -> Iterator[tuple[Rows, Expr | None]]:
-        """Rows and the condition under which they are read, in the order of the graph."""
+    def __iter__(self) -> Iterator[tuple[_Read, Expr | None]]:
+        """Nodes and the condition under which they are read, in the order of the graph."""
         nothing = frozenset[Node]()
         # Nodes with their condition, its text (which takes long to make), and what is looked at elsewhere.
         open_: list[tuple[Node, Expr | None, str, frozenset[Node]]] = [(self._root, None, "", nothing)]
@@ -53,7 +56,7 @@ class ConditionalReads:
                 ordered = sorted(common, key=lambda each: self._order[id(each)])
                 below += [(each, when, told, elsewhere) for each in ordered]
             else:
-                if isinstance(node, Rows) and self._wanted(node):
+                if isinstance(node, self._kind) and self._wanted(node):
                     yield node, when
                 below = [(operand, when, told, elsewhere) for operand in node.operands()]
             open_ += reversed(below)

@@ -2,178 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Const, Expr, Load, Symbol
-from attndsl.graph.nodes import INDEX_AXES, IndexCondition, Input, Lookup, Node, Scalar
+from attndsl.expr import Const, Expr, Load, Symbol, maximum, minimum
+from attndsl.expr.argument_facts import given
+from attndsl.expr.reductions import Fold
+from attndsl.graph.nodes import INDEX_AXES, Input, Node
+from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.element_reads import ElementRead, Shapes, end_of, reads_of
+from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, keys_by_read
+from attndsl.spec.contract.known_conditions import known_of
+from attndsl.spec.contract.linear_sums import NeverNegative, linear_sum
 from attndsl.spec.errors import ShapeError, SpecError
 
-Shapes = Mapping[str, Sequence[Expr]]
-"""The sizes of tensors that have one layout, by name."""
-_COMPUTED = ("i", "j")
-_B = "b"
+_POSITIONS = frozenset({"i", "j"})
+_B, _KEY = "b", Symbol("j")
 
 
 class NoSuchElementError(SpecError):
     """A tensor is read where it has no element, whatever its sizes are."""
 
 
-def element_constraints(
-    root: Node, shapes: Shapes, axes: Mapping[str, Expr], known: Iterable[Constraint]
-) -> Iterator[Constraint]:
-    """That indices made of positions, such as ``i // 64`` or ``j - i + S - 1``, lie within their tensors.
+@dataclass(frozen=True, kw_only=True)
+class Extents:
+    """The sizes that reads by index are compared with.
 
-    A size of which a constraint in ``known`` says something is left to the author.
+    Attributes:
+        axes: the extent of each axis.
+        shapes: the sizes of tensors that are read by index and have one layout.
+        own: the rows of tensors that have place for fewer than the largest of their kind.
+        tables: the sizes of block tables that have one layout.
+        optional: the tensors that a call may leave out.
+    """
+
+    axes: Mapping[str, Expr]
+    shapes: Shapes
+    own: Mapping[str, Expr]
+    tables: Shapes
+    optional: frozenset[str]
+
+
+def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint]) -> Iterator[Constraint]:
+    """That indices made of positions, such as ``i // 64`` or ``j - i + S - 1``, lie within their tensors: for
+    all positions, and for all keys of the sources whose scores they stand in. Reads are not conditional: what
+    a mask hides is read as well.
+
+    What follows from the constraints in ``known`` is not demanded.
 
     Raises:
-        NoSuchElementError: an index lies outside in each call.
+        NoSuchElementError: an index lies outside in each call, or in all calls but the smallest.
     """
-    said = frozenset[str]().union(*(rule.symbols() for rule in known if rule.text))
-    extents = {symbol: axes[axis] for symbol, axis in INDEX_AXES.items() if axis in axes}
-    seen = set[tuple[str, int, str]]()
-    for node in root.walk():
-        for name, index in _reads(node, shapes):
-            for place, (part, size) in enumerate(zip(index, shapes[name], strict=True)):
-                key = (name, place, str(part))
-                if key in seen or isinstance(part, Symbol) or not part.symbols() & {*_COMPUTED}:
-                    continue
-                seen.add(key)
-                yield from _within(name, place, part, size, extents, said, node.where)
+    axes = extents.axes
+    stored = StoredRows(axes.get("T"), extents.own, extents.tables)
+    spans = {symbol: axes[axis] for symbol, axis in INDEX_AXES.items() if axis in axes}
+
+    def reads(node: Node) -> tuple[ElementRead, ...]:
+        found = reads_of(node, extents.shapes, extents.own, axes.get("T"))
+        return tuple(each for each in found if each.part.symbols() & _POSITIONS)
+
+    keys = keys_by_read(root, lambda node: bool(reads(node)), stored)
+
+    def read_here(node: Node) -> bool:
+        return bool(reads(node)) and (id(node) in keys or not isinstance(node, Input))
+
+    everywhere = KeyRange(() if stored.most is None else (stored.most - 1,))
+    sizes = frozenset(size.name for size in axes.values() if isinstance(size, Symbol))
+    rules = list(known)
+    for node, when in ConditionalReads(root, read_here, Node):
+        for read in reads(node):
+            at_keys = _KEY.name in read.part.symbols()
+            ranges = keys.get(id(node), {}) if at_keys else {}
+            for each, where in (ranges or {everywhere: node.where}).items():
+                asked = both(both(when, each.when), _passed(read, extents))
+                proof = NeverNegative(rules, sizes, spans, known_of(asked))
+                for rule in _Bounds(read, each, spans, proof, where).rules(asked):
+                    if not any(rule.condition.same(other.condition) for other in rules):
+                        rules.append(rule)
+                        yield rule
 
 
-def _within(
-    name: str,
-    place: int,
-    part: Expr,
-    size: Expr,
-    extents: Mapping[str, Expr],
-    said: frozenset[str],
-    where: SourceLine,
-) -> Iterator[Constraint]:
-    low, high = _end(part, extents, low=True), _end(part, extents, low=False)
-    if high is not None and _loads(high):
-        high = None  # what is counted by an element ends with it, not with the sizes
-    for bound, room in ((low, low), (high, None if high is None else size - 1 - high)):
-        room = None if room is None else _collected(room)
-        if bound is None or room is None:
-            continue
-        bound = _collected(bound)
-        if isinstance(room, Const):
-            if float(room.value) < 0:
-                raise NoSuchElementError(
-                    f"'{name}' is read at {part} in its dimension {place}, which goes as far as {bound}, and "
-                    f"has the size {size}; let the index stay within it, or declare a larger one",
-                    where,
-                )
-            continue
-        if not size.symbols() & said:
-            text = f"is read at {part} in dimension {place}, as far as {bound}"
-            counted = _loads(room)
-            over = {_B: extents[_B]} if counted and _B in extents else {}
-            if not counted or over:
-                blamed = counted[0].source if counted else name
-                yield Constraint(
-                    room >= 0,
-                    f"'{name}' {text}" if counted else text,
-                    ShapeError,
-                    over=over,
-                    argument=blamed,
-                    hint=f"let {name} have an element for each key, and read it at j" if counted else "",
-                    where=where,
-                )
+def _passed(read: ElementRead, extents: Extents) -> Expr | None:
+    """The condition that a call passes the tensor, if it need not."""
+    return given(read.name) if read.name in extents.optional else None
 
 
-def _reads(node: Node, shapes: Shapes) -> Iterator[tuple[str, Sequence[Expr]]]:
-    """The tensors that a node reads by index, with the index of each dimension."""
-    if isinstance(node, Lookup) and isinstance(node.source, Input):
-        if len(shapes.get(node.source.name, ())) == len(node.index):
-            yield node.source.name, node.index
-        return
-    expr = (
-        node.condition
-        if isinstance(node, IndexCondition)
-        else node.value
-        if isinstance(node, Scalar)
-        else None
-    )
-    for part in expr.walk() if expr is not None else ():
-        if isinstance(part, Load) and part.source in shapes:
-            index = _parts(part.index, shapes[part.source])
-            if index is not None:
-                yield part.source, index
+@dataclass(frozen=True)
+class _Bounds:
+    """The bounds of one index of a read, over all positions and over the keys of one source."""
 
+    read: ElementRead
+    keys: KeyRange
+    spans: Mapping[str, Expr]
+    proof: NeverNegative
+    where: SourceLine
 
-def _parts(flat: Expr, shape: Sequence[Expr]) -> list[Expr] | None:
-    """The index of each dimension, from that of an element among all; None where it is told otherwise."""
-    found: list[Expr] = []
-    for size in reversed(shape[1:]):
-        if isinstance(flat, Binary) and flat.op == "+" and _is_row(flat.left, size):
-            assert isinstance(flat.left, Binary)
-            found.append(flat.right)
-            flat = flat.left.left
-        else:
-            return None
-    return [flat, *reversed(found)]
+    def rules(self, when: Expr | None) -> Iterator[Constraint]:
+        """What is to be demanded in calls where ``when`` holds."""
+        for low in (True, False):
+            rooms = self._rooms(self.read.part, low)
+            if any(self.proof.holds(room) for _, room in rooms):
+                continue
+            if not rooms:
+                raise self._unbounded()
+            if self.keys.window is not None:
+                self._refuse_row_of_window(*self.keys.window)
+            for bound, room in sorted(rooms, key=lambda each: bool(_loads(each[1])))[:1]:
+                yield self._demand(bound, room, low, when)
 
+    def _rooms(self, part: Expr, low: bool) -> list[tuple[Expr, Expr]]:
+        """The bounds of an index at one end, as they are told, and how far within the tensor each is."""
+        ends = dict[Expr, None]()
+        others = {name: (Const(0), extent - 1) for name, extent in self.spans.items() if name != _KEY.name}
+        positions = [(Const(0), last) for last in self._last_positions()]
+        for first, last, at in product(self.keys.firsts, self.keys.lasts or (None,), positions):
+            end = end_of(part, {**others, "i": at, _KEY.name: (first, last)}, low=low)
+            if end is not None:
+                ends[linear_sum(end).expression()] = None
+        size = self.read.size
+        return [(end, linear_sum(end if low else size - 1 - end).expression()) for end in ends]
 
-def _is_row(expr: Expr, size: Expr) -> bool:
-    return isinstance(expr, Binary) and expr.op == "*" and expr.right.same(size)
+    def _last_positions(self) -> list[Expr | None]:
+        """The last query, each an upper bound: behind the longest batch row of which the contract speaks, no
+        position is one of a query."""
+        lasts: list[Expr | None] = [self.spans["i"] - 1 if "i" in self.spans else None]
+        counted = (part for fact in self.proof.facts for part in fact.terms if isinstance(part, Fold))
+        if self.read.part.same(Symbol("i")):
+            lasts += [longest - 1 for longest in dict.fromkeys(counted) if longest.op == "max"]
+        return lasts
 
+    def _demand(self, bound: Expr, room: Expr, low: bool, when: Expr | None) -> Constraint:
+        name, part, place = self.read.name, self.read.part, self.read.place
+        counted = _loads(room)
+        told, reach = ("begins with", f"from {bound} on") if low else ("goes as far as", f"as far as {bound}")
+        if isinstance(room, Const) or (counted and self.proof.holds(0 - room)):
+            raise NoSuchElementError(
+                f"'{name}' is read at {part} in its dimension {place}, which {told} {bound}, and has the "
+                f"size {self.read.size}; {self._instead(bool(counted) and low)}",
+                self.where,
+            )
+        text = f"is read at {part} in dimension {place}, {reach}"
+        hint = f"let {name} have an element for each key, and read it at j" if counted else ""
+        return Constraint(
+            room >= 0,
+            f"'{name}' {text}" if counted else text,
+            ShapeError,
+            when,
+            {_B: self.spans[_B]} if counted else {},
+            argument=counted[0].source if counted else name,
+            hint=hint,
+            where=self.where,
+        )
 
-def _end(expr: Expr, extents: Mapping[str, Expr], *, low: bool) -> Expr | None:
-    """The smallest or the largest value of an index over all positions; None where that is not known."""
-    if isinstance(expr, Load):
-        return expr if expr.index.same(Symbol(_B)) else None
-    if not expr.symbols() & INDEX_AXES.keys():
-        return None if _loads(expr) else expr
-    if isinstance(expr, Symbol):
-        extent = extents.get(expr.name)
-        return None if extent is None else Const(0) if low else extent - 1
-    if not isinstance(expr, Binary):
-        return None
-    same = not expr.right.symbols() & INDEX_AXES.keys()
-    if expr.op == "%" and same:
-        return Const(0) if low else expr.right - 1
-    if expr.op == "//" and same:
-        inner = _end(expr.left, extents, low=low)
-        return None if inner is None else inner // expr.right
-    if expr.op in ("+", "-"):
-        left = _end(expr.left, extents, low=low)
-        right = _end(expr.right, extents, low=low if expr.op == "+" else not low)
-        if left is None or right is None:
-            return None
-        return left + right if expr.op == "+" else left - right
-    return None
+    def _unbounded(self) -> NoSuchElementError:
+        """Of an index of which nothing says that it lies within its dimension."""
+        limits = self.read.spelled(minimum(maximum(self.read.part, Const(0)), self.read.size - 1))
+        return NoSuchElementError(
+            f"'{self.read.name}' is read at {self.read.part} in its dimension {self.read.place}, and nothing "
+            f"says how far that goes; let it be of positions, sizes and elements x[b], or write {limits}",
+            self.where,
+        )
+
+    def _instead(self, of_last_keys: bool) -> str:
+        before = linear_sum(_KEY).plus(linear_sum(self.read.part), -1).expression()
+        if not of_last_keys or before.symbols() & INDEX_AXES.keys() - {_B}:
+            return "let the index stay within it, or declare a larger one"
+        return (
+            f"what a condition hides is read, too: give the keys from {before} on a part of their own, "
+            f"attend.merge(...) of attention over attend.window(source, 0, length={before}) and over "
+            f"attend.window(source, {before}, length={self.read.size}), and read "
+            f"{self.read.spelled(self.read.part)} in the second one alone"
+        )
+
+    def _refuse_row_of_window(self, start: Expr, count: Expr) -> None:
+        """Rows of a window keep their numbers: who counts them from 0 reads at other keys than is meant."""
+        meant = self.read.part.substitute({_KEY.name: _KEY - start})
+        if all(any(self.proof.holds(room) for _, room in self._rooms(meant, low)) for low in (True, False)):
+            declared = "" if self.read.indexed else "declare it with indexed=True and "
+            raise NoSuchElementError(
+                f"'{self.read.name}' is read at {self.read.part} in its dimension {self.read.place}, which "
+                f"has the size {self.read.size}, and the keys of this attend.window begin with {start}: rows "
+                f"of a window keep their numbers; {declared}write {self.read.spelled(meant)}",
+                self.where,
+            )
 
 
 def _loads(expr: Expr) -> list[Load]:
     return [each for each in expr.walk() if isinstance(each, Load)]
-
-
-def _collected(expr: Expr) -> Expr:
-    """A sum with each term once: what is added and taken away again is left out."""
-    terms = dict[str, tuple[Expr, int]]()
-    constant = 0
-
-    def add(part: Expr, sign: int) -> None:
-        nonlocal constant
-        if isinstance(part, Binary) and part.op in ("+", "-"):
-            add(part.left, sign)
-            add(part.right, sign if part.op == "+" else -sign)
-        elif isinstance(part, Const) and isinstance(part.value, int):
-            constant += sign * part.value
-        elif isinstance(part, Binary) and part.op == "*" and isinstance(part.left, Const):
-            factor = int(part.left.value)
-            terms[str(part.right)] = part.right, terms.get(str(part.right), (part, 0))[1] + sign * factor
-        else:
-            terms[str(part)] = part, terms.get(str(part), (part, 0))[1] + sign
-
-    add(expr, 1)
-    found: Expr = Const(0)
-    for part, factor in sorted(terms.values(), key=lambda term: term[1] < 0):
-        if factor:
-            size = part if abs(factor) == 1 else part * abs(factor)
-            found = found + size if factor > 0 else found - size
-    return found + constant if constant >= 0 else found - -constant

@@ -175,7 +175,11 @@ def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], ro
     if not isinstance(size, Symbol):
         return f"{sentence}write op.axes({role}={token}) and op.require({size} == {token}, text)"
     if role == "D":
-        return f"{sentence}write {size} for {token}; channels in parts, as rotary ones, are one tensor"
+        return (
+            f"{sentence}write {size} for {token}; channels in parts, as rotary ones, are one tensor: "
+            "join them in the caller, a rotary key of all heads once for each head; latent rows that all "
+            "heads share (MLA, absorbed) have one key/value head: specs/variants/mla_decode.py"
+        )
     return f"{sentence}write {size} for {token}"
 
 

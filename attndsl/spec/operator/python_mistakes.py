@@ -28,13 +28,18 @@ _PRODUCTS = "attend.scores(query, keys) and probabilities @ values are the produ
 _LAYOUT = (
     'the layout of op.input says how a tensor lies, as in op.input("key", "B T K D", axes="B T K D", ...)'
 )
+_REDUCTIONS = (
+    "nothing is summed over channels or keys but by the products and the softmax: p.row_sum, p.row_max and "
+    "p.lse of p = attend.softmax(s) are a row's numbers; an RMS norm or a mean of results is an operation of "
+    "its own after the kernel"
+)
 CALLED_ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("where", "mask", "masked_fill", "masked_fill_", "tril", "triu", "causal"), _HIDE),
     **dict.fromkeys(("lse", "logsumexp", "log_sum_exp"), "p.lse of p = attend.softmax(s) is it"),
     **dict.fromkeys(("matmul", "dot", "bmm", "einsum", "mm"), _PRODUCTS),
     **dict.fromkeys(("max", "amax"), "p.row_max of p = attend.softmax(s) is that of a row's scores"),
     **dict.fromkeys(("transpose", "permute", "reshape", "view", "swapaxes", "T", "shape"), _LAYOUT),
-    "sum": "p.row_sum of p = attend.softmax(s) is that of a row's exponentials",
+    **dict.fromkeys(("sum", "mean", "var", "std", "norm", "prod", "rms_norm", "layer_norm"), _REDUCTIONS),
     "dropout": "operators are of inference: leave it out",
     "softplus": "attend.log(attend.exp(x) + 1.0) is it",
     "silu": "x * attend.sigmoid(x) is it",

@@ -59,6 +59,8 @@ _OVERDUE = 16
 _UNMET = 5
 """The turn of a mode from which on every second case is asked for a situation that none has been in."""
 _FEATURE_WALKS = 4
+_OF_DEFAULTS, _AT_DEFAULTS = 1, 10
+"""The turn whose case has the parameters at their defaults, and its attempts that keep them there."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -466,11 +468,21 @@ class _Member:
         pins |= self._fill(rng, turn)
         if workload == WIDE and turn // len(WORKLOADS) % 2 and (heads := self._many_small_heads):
             return pins | heads[int(rng.integers(len(heads)))]
+        if turn == _OF_DEFAULTS and attempt < _AT_DEFAULTS:
+            pins |= self._defaults
         if attempt >= _KERNEL_PINNED:
             return pins
         if len(self._kernels) < allowance(turn):
             return pins | self._rare_head(rng)
         return pins | self._known_kernel(rng)
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        """Every parameter at its default, the values that users run with: one of the first cases. Data are
+        no probe, which would take a scale of its own."""
+        legal, params = self.space.variables, self.space.operator.params
+        own = {each.name: each.default for each in params if each.optional}
+        return {FILL: RAMP, **{name: value for name, value in own.items() if value in legal.get(name, ())}}
 
     def _rare_pair(self, rng: np.random.Generator) -> dict[str, Any]:
         """Two features that no case has together: by chance alone, some pairs would come late. Those that

@@ -30,6 +30,8 @@ SPREAD = 1000.0
 FLAT, BORDER = 0.02, 0.06
 """Deviation of the scores of level inputs, and by how much those at the edges of tiles are larger. Sums of a
 few dozen probabilities then differ by less than one of them, and by far more than float32 rounds."""
+_HALVED = 59
+"""Most units of a probe whose halves, and an offset up to 9, int8 holds."""
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -62,7 +64,10 @@ class AttentionFiller:
         for name in self.filler.roles.named(argument_roles.BIAS):
             if name in made:
                 continue
-            shape = (s["B"], s["N"], s["Q"], self._keys())
+            axes, sizes = self.filler.layout(name).roles, (s["B"], s["N"], s["Q"], self._keys())
+            shape = tuple(
+                size if axis in axes else max(size, 1) for axis, size in zip("BNQT", sizes, strict=True)
+            )
             wide = np.broadcast_to(bias[None, :, None, : shape[-1]], shape)
             made[name] = self._over_scores(name, wide)
         if kind == PROBE:
@@ -274,18 +279,22 @@ class AttentionFiller:
     def _dequantizable(self, name: str, values: Array) -> Array:
         """Integers that stand for ``values``; their scale and offset are made here.
 
-        A probe is stored exactly, up to one power of two for the whole tensor; other values are random.
+        A probe is stored exactly, up to a power of two that differs from entry to entry of the scale; other
+        values are random.
         """
         how, exact, rng = self.stored[name], self.filler.probe, self.rng
         values = np.nan_to_num(values, nan=127.0)
         largest = max(float(np.abs(values).max(initial=0.0)), 1.0)
-        unit = max(largest / 64, 1.0) if exact else 2.0**-5
+        unit: Any = max(largest / 64, 1.0) if exact else 2.0**-5
         if exact:
             unit = 2.0 ** np.ceil(np.log2(unit))
         offset = self._entry(how.offset, how.component, rng.integers(-9, 10, self._shape_or(how.offset)))
-        spread = 1.0 if exact else 2.0 ** rng.integers(-1, 2, self._shape_or(how.scale))
-        self._entry(how.scale, how.component, unit * np.broadcast_to(spread, self._shape_or(how.scale)))
-        shift = 0 if offset is None else self._of_channels(name, how, offset)
+        finest = -1 if not exact or largest / unit <= _HALVED else 0
+        spread = 2.0 ** rng.integers(finest, 1 if exact else 2, self._shape_or(how.scale))
+        scale = self._entry(how.scale, how.component, unit * spread)
+        shift = 0 if offset is None else self._of_channels(name, how.offset, how.component, offset)
+        if exact and scale is not None:
+            unit = self._of_channels(name, how.scale, how.component, scale)
         env, extents = self.draft.env(), self.draft.extents
         layout = self.filler.layout(name)
         stored = np.ascontiguousarray(values)
@@ -309,12 +318,13 @@ class AttentionFiller:
     def _shape_or(self, name: str) -> tuple[int, ...]:
         return self.filler.shape(name) if name else ()
 
-    def _of_channels(self, name: str, how: argument_roles.Dequantization, factor: Array) -> Array:
-        """An offset, shaped to broadcast against the canonical axes of the rows of tensor ``name``."""
-        layout = self.filler.layout(how.offset)
+    def _of_channels(self, name: str, tensor: str, component: int | None, factor: Array) -> Array:
+        """A scale or an offset, ``tensor``, shaped to broadcast against the canonical axes of the rows of
+        tensor ``name``."""
+        layout = self.filler.layout(tensor)
         view = layout.view(factor, self.draft.env(), self.draft.extents)
-        if how.component is not None:
-            view = view.take(how.component, axis=layout.roles.index("C"))
+        if component is not None:
+            view = view.take(component, axis=layout.roles.index("C"))
         own = [{"D": "E"}.get(role, role) for role in layout.roles if role != "C"]
         wanted = [{"D": "E"}.get(role, role) for role in self.filler.layout(name).roles]
         order = [own.index(role) for role in wanted if role in own]
@@ -322,13 +332,19 @@ class AttentionFiller:
         return np.expand_dims(spread, tuple(i for i, role in enumerate(wanted) if role not in own))
 
     def _over_scores(self, name: str, values: Array) -> Array:
-        """``values`` (B, N, Q, T), in the tensor's layout; axes that it lacks keep their first entry."""
+        """``values`` (B, N, Q, T), in the tensor's layout; axes that it lacks keep their first entry.
+
+        A key/value head K has the values of the first of its query heads.
+        """
         layout = self.filler.layout(name)
+        heads = "K" if "K" in layout.roles and "N" not in layout.roles else "N"
+        if heads == "K":
+            values = values[:, :: self.sizes["N"] // self.sizes["K"]]
         broadcast = {axis.role for dim in layout.dims for axis in dim if axis.broadcast}
         picks = tuple(
             0 if axis not in layout.roles else slice(0, 1) if axis in broadcast else slice(None)
-            for axis in "BNQT"
+            for axis in ("B", heads, "Q", "T")
         )
-        kept = [axis for axis in "BNQT" if axis in layout.roles]
+        kept = [axis for axis in ("B", heads, "Q", "T") if axis in layout.roles]
         ordered = values[picks].transpose([kept.index(axis) for axis in layout.roles])
         return rounded(layout.restore(ordered, self.draft.env()), DTYPES[self.filler.dtype(name)])

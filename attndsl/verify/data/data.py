@@ -294,6 +294,8 @@ class Filler:
             self._store(name, wanted / factor * spread * np.ones(shape))
         for name in self.roles.named(argument_roles.OUT_FACTOR):
             self._store(name, 2.0 ** rng.integers(-7, -3, self.shape(name)))
+        for name in self.roles.named(argument_roles.PROBABILITY_FACTOR):
+            self._store(name, rng.choice([1.0, 0.5, 0.25, 0.0, -0.5, -1.0], self.shape(name)))
         for name in self.roles.named(argument_roles.STEP):
             self._store(name, rng.choice([1 / 127, 1 / 100, 1 / 64, 1 / 200], self.shape(name)))
         for name in self.roles.named(argument_roles.SLOPE):

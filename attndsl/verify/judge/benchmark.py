@@ -127,16 +127,21 @@ def _attended(state: State, weights: Node, block: Block, table: Array, dtype: np
         return _requantized(state, weights, block, flat, table)
     if not isinstance(inner, Softmax):
         return flat @ table
-    top = flat.max(axis=-1, keepdims=True)
-    sink = _sink(state, inner, block, flat.shape[0])
+    found: Array = _probabilities(state, inner, block, flat, dtype) @ table
+    return found
+
+
+def _probabilities(state: State, node: Softmax, block: Block, scores: Array, dtype: np.dtype[Any]) -> Array:
+    """The softmax of the rounded scores of all keys, (rows, keys), rounded."""
+    top = scores.max(axis=-1, keepdims=True)
+    sink = _sink(state, node, block, scores.shape[0])
     if sink is not None:
         top = np.maximum(top, sink)
-    powers = np.exp(flat - np.where(np.isneginf(top), 0, top))
+    powers = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = powers.sum(axis=-1, keepdims=True)
     if sink is not None:
         total = total + np.exp(sink - np.where(np.isneginf(top), 0, top))
-    found: Array = _stored(powers / np.where(total == 0, 1, total), dtype) @ table
-    return found
+    return _stored(powers / np.where(total == 0, 1, total), dtype)
 
 
 def _sink(state: State, node: Softmax, block: Block, rows: int) -> Array | None:
@@ -176,6 +181,10 @@ def _scores(state: State, scores: Node, block: Block, dtype: np.dtype[Any]) -> A
     """The scores of a block of all keys, (heads, queries, keys), rounded step by step."""
     lowest = np.float32(_largest(dtype))
     for node in scores.walk():
+        if isinstance(node, Softmax):  # probabilities that are computed with
+            flat = np.broadcast_to(evaluate(state, node.scores, block), block.shape)
+            found = _probabilities(state, node, block, flat.reshape(-1, block.shape[2]), dtype)
+            block.values[id(node)] = found.reshape(block.shape)
         whole_numbers = isinstance(node, Scores) and DTYPES[state.call.dtype].kind == "i"
         if isinstance(node, _STORED) and "T" in node.axes and not whole_numbers:
             value = evaluate(state, node, block)

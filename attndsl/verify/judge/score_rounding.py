@@ -52,7 +52,8 @@ def _made_of_sums(node: Node) -> bool:
 
 def _of_softmax(state: State, softmax: Softmax) -> Labelled | None:
     nodes = [node for root in state.call.graph.outputs for node in root.walk()]
-    node = next((each for each in nodes if isinstance(each, WeightedSum) and each.weights is softmax), None)
+    sums = (each for each in nodes if isinstance(each, WeightedSum))
+    node = next((each for each in sums if softmax in each.weights.walk()), None)
     scores = [each for each in softmax.scores.walk() if isinstance(each, Scores)]
     if node is None or not scores:
         return None

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from attndsl.graph.nodes import Rows, Scores, WeightedSum
+from attndsl.graph.nodes import Rows, Scores, Softmax, WeightedSum
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.query_space import query_space
 from attndsl.reference.row_reader import RowReader
 from attndsl.reference.state import Labelled, State
+from attndsl.reference.streaming import row_statistics
 from attndsl.reference.threads import for_each
 from attndsl.spec.contract.layout import Array
 
@@ -30,6 +31,9 @@ def weighted_sum(state: State, node: WeightedSum, read: Read, attend: Attend) ->
     extents, group = state.call.extents, state.heads_per_group
     space = query_space(state, node.weights)
     out = np.zeros((*space.shape, extents["E"]), state.real)
+    for inner in node.weights.walk():  # probabilities that are computed with need their statistics first
+        if isinstance(inner, Softmax) and inner is not node.weights:
+            row_statistics(state, inner)
 
     def work(task: tuple[int, int]) -> None:
         b, k = task

@@ -26,6 +26,7 @@ from attndsl.graph.nodes import (
     Scalar,
     Scores,
     Selected,
+    Softmax,
     Take,
     TopK,
     WeightedSum,
@@ -35,6 +36,7 @@ QUERY, TABLE, START = "query", "table", "start"
 LISTS, COUNT = "lists of blocks", "entries of a list"
 MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
 SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
+PROBABILITY_FACTOR = "probability factor"
 EARLIER = "earlier partial"
 IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale", "out offset"
 
@@ -179,16 +181,19 @@ def shows_keys(graph: Graph) -> frozenset[str]:
 
 
 def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
-    """The roles of what scores or results are multiplied with, or of what is added to them."""
+    """The roles of what scores, probabilities or results are multiplied with, or of what is added to them."""
     below = [set(map(type, each.walk())) for each in node.inputs]
     on_scores = any(Scores in kinds and WeightedSum not in kinds for kinds in below)
     on_results = any(WeightedSum in kinds for kinds in below)
+    on_probabilities = any(Softmax in kinds and WeightedSum not in kinds for kinds in below)
     for operand in node.inputs:
         source = operand.source if isinstance(operand, Lookup) else operand
         if not isinstance(source, Input | Take):
             continue
         keys = "T" in getattr(operand, "axes", ())
-        if keys:
+        if on_probabilities and node.op == "multiply":
+            role = PROBABILITY_FACTOR
+        elif keys:
             role = ADDED if isinstance(operand, Lookup) else BIAS
         elif node.op in ("multiply", "divide"):
             role = SCORE_FACTOR if on_scores else OUT_FACTOR if on_results else SLOPE
