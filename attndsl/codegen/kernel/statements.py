@@ -513,9 +513,17 @@ class Writer:
 
 
 def _places(statements: Iterable[Statement], first: int = 0) -> dict[str, int]:
-    """The scalars that statements define, numbered from ``first`` on in the order of their definitions."""
-    bound = dict.fromkeys(name for item in statements for name in binds(item))
-    return {name: place for place, name in enumerate(bound, first)}
+    """The scalars that statements define, numbered from ``first`` on in the order of their definitions.
+
+    One that is another name of an earlier one stands with it: a batch row with the token that it is.
+    """
+    places: dict[str, int] = {}
+    for item in statements:
+        for name in binds(item):
+            other = item.value if isinstance(item, Let) else None
+            here = places.get(other.name) if isinstance(other, Symbol) else None
+            places.setdefault(name, first + len(places) if here is None else here)
+    return places
 
 
 def _declared(let: Let) -> str:

@@ -228,15 +228,16 @@ private:
                 cubeStepsKey_[slot].kvHead = kvHead;
                 cubeStepsKey_[slot].taskRows = heads;
                 if (tile < tiles) {
-                    ScoreTile(keyOperands, kvHead, heads, rowFractals, keyEnd, firstTile, batch,
+                    ScoreTile(keyOperands, kvHead, batch, heads, rowFractals, keyEnd, firstTile,
                         tile, slot);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
                     const CubeStepForKey &earlier = cubeStepsKey_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
-                        WeightedTile(keyOperands, earlier.kvHead, earlier.taskRows, earlier.keyEnd,
-                            earlier.firstTile, earlier.keyEntry, earlier.tile, earlierSlot);
+                        WeightedTile(keyOperands, earlier.kvHead, earlier.keyEntry,
+                            earlier.taskRows, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                            earlierSlot);
                     }
                 }
             }
@@ -301,15 +302,15 @@ private:
                 cubeStepsKeyShare_[slot].kvHead = kvHead;
                 cubeStepsKeyShare_[slot].taskRows = taskRows;
                 if (tile < tiles) {
-                    ScoreTile(keyShareOperands, kvHead, taskRows, rowFractals, keyEnd, firstTile,
-                        listEntry, tile, slot);
+                    ScoreTile(keyShareOperands, kvHead, listEntry, taskRows, rowFractals, keyEnd,
+                        firstTile, tile, slot);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
                     const CubeStepForKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
                     if (earlier.tile < earlier.tiles) {
-                        WeightedTile(keyShareOperands, earlier.kvHead, earlier.taskRows,
-                            earlier.keyEnd, earlier.firstTile, earlier.keyEntry, earlier.tile,
+                        WeightedTile(keyShareOperands, earlier.kvHead, earlier.keyEntry,
+                            earlier.taskRows, earlier.keyEnd, earlier.firstTile, earlier.tile,
                             earlierSlot);
                     }
                 }
@@ -589,7 +590,7 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const StageOperands &operands, int64_t kvHead,
-        int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile, int64_t keyEntry,
+        int64_t keyEntry, int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile,
         int64_t tile, int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
@@ -649,7 +650,7 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const StageOperands &operands, int64_t kvHead,
-        int64_t taskRows, int64_t keyEnd, int64_t firstTile, int64_t keyEntry, int64_t tile,
+        int64_t keyEntry, int64_t taskRows, int64_t keyEnd, int64_t firstTile, int64_t tile,
         int64_t slot)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
@@ -1012,7 +1013,7 @@ private:
     }
 
     // The merged rows of a step to the output.
-    __aicore__ inline void WriteMerged(int64_t firstHead, int64_t stepRows, int64_t batch)
+    __aicore__ inline void WriteMerged(int64_t batch, int64_t firstHead, int64_t stepRows)
     {
         const int64_t head = firstHead;
         auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
@@ -1054,7 +1055,7 @@ private:
             Maxs(mergedSum_, mergedSum_, float(kSmallest), stepRows * kBlockLanes);
             PipeBarrier<PIPE_V>();
             DivRows<1>(accumulator_, mergedSum_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
-            WriteMerged(firstHead, stepRows, token);
+            WriteMerged(token, firstHead, stepRows);
         }
     }
 
