@@ -33,7 +33,7 @@ from attndsl.verify.space.values import FILL, WIDE, WORKLOAD, WORKLOADS, Values
 USER_SPEC = Path(__file__).parent.parent / "spec" / "my_window.py"
 CASES = {
     "incre_flash_attention": 48,
-    "relay_attention": 25,
+    "relay_attention": 16,
     "nsa_compress_attention": 15,
     "self_attention": 30,
 }

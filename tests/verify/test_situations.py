@@ -131,7 +131,7 @@ def test_lengths_with_gaps_have_rows_without_keys(member: _Member) -> None:
 
 
 def test_parameters_at_their_defaults_are_among_the_first_cases(operator: Operator) -> None:
-    """All of them at once, choices too; the case before it has others."""
+    """All numbers at once; the case before it has others."""
     first, second = (each.outline().params for each in Stream(operator).take(2))
-    defaults = {each.name: each.default for each in operator.params}
-    assert second == defaults and first != defaults
+    defaults = {each.name: each.default for each in operator.params if not each.choices}
+    assert second.items() >= defaults.items() and not first.items() >= defaults.items()

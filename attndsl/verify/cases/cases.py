@@ -60,7 +60,7 @@ _UNMET = 5
 """The turn of a mode from which on every second case is asked for a situation that none has been in."""
 _FEATURE_WALKS = 4
 _OF_DEFAULTS, _AT_DEFAULTS = 1, 10
-"""The turn whose case has the parameters at their defaults, and its attempts that keep them there."""
+"""The turn whose case has all numbers at their defaults, and its attempts that keep them there."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -478,10 +478,10 @@ class _Member:
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
-        """Every parameter at its default, the values that users run with: one of the first cases. Data are
-        no probe, which would take a scale of its own."""
+        """Every parameter that is a number at its default, the values that users run with; of choices it is a
+        feature. Data are no probe, which would take a scale of its own."""
         legal, params = self.space.variables, self.space.operator.params
-        own = {each.name: each.default for each in params if each.optional}
+        own = {each.name: each.default for each in params if each.optional and not each.choices}
         return {FILL: RAMP, **{name: value for name, value in own.items() if value in legal.get(name, ())}}
 
     def _rare_pair(self, rng: np.random.Generator) -> dict[str, Any]:
