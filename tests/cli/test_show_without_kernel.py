@@ -9,7 +9,7 @@ import pytest
 
 from attndsl.cli.cli import cli
 from attndsl.cli.command_frame import OK, WRONG_USAGE, run_command
-from tests.mistakes.right_specs import DENSE
+from tests.support.right_specs import DENSE
 
 WITHOUT = DENSE.replace("out = p @ values", "out = (p + 1.0) @ values")
 

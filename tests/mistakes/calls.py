@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.mistakes.right_specs import DENSE, PACKED, PAGED
+from tests.support.right_specs import DENSE, PACKED, PAGED
 
 
 def halves(*shape: int) -> Any:

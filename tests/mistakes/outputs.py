@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.mistakes.mistake import Mistake
-from tests.mistakes.right_specs import DENSE
+from tests.support.right_specs import DENSE
 
 OUTPUTS = (
     Mistake(

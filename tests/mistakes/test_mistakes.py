@@ -23,8 +23,8 @@ from tests.mistakes.layouts import LAYOUTS
 from tests.mistakes.masks import MASKS
 from tests.mistakes.mistake import Mistake
 from tests.mistakes.outputs import OUTPUTS
-from tests.mistakes.right_specs import DENSE, PACKED, PAGED
 from tests.mistakes.scores import SCORES
+from tests.support.right_specs import DENSE, PACKED, PAGED
 
 SPECS = (*DECISIONS, *MASKS, *SCORES, *OUTPUTS, *LAYOUTS, *KEYS, *DEMANDS)
 WITH_ONE_ANSWER = tuple(each for each in SPECS if each.instead)
