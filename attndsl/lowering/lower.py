@@ -11,6 +11,7 @@ from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.item_turns import item_of_turn, turn_of, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
+from attndsl.lowering.axis_reads import check_axes_are_read
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.context.modifiers import Modifier, Modifiers, share_loads_across_attentions
@@ -65,7 +66,7 @@ def first_draft(
     """The joint program as lowering rules make it: it tells what memory the schedule asks for.
 
     Raises:
-        NotLowered: for a node without a rule.
+        NotLowered: for a node without a rule, or one with an axis that its rule does not know.
     """
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
@@ -78,6 +79,7 @@ def first_draft(
     ]
     items = [_item_loop(given) for given in inputs]
     body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
+    check_axes_are_read(computation, signature, inventory.asked_axes)
     placed = place_workspace(inventory, device.architecture)
     options = {each.option: each.named for each in inventory.constants if each.option}
     limits = [Requirement(*limit) for limit in limits_of(options, device)]

@@ -365,6 +365,7 @@ class Emitter:
 
     def stride(self, tensor: str, axis: str) -> Expr:
         """Elements between neighbours along an axis of a tensor; 0 where it has no such axis."""
+        self.inventory.asked_axes.setdefault(tensor, set()).add(axis)
         if not self.has_stride(tensor, axis):
             return Const(0)
         layout = self.signature.layouts[tensor]

@@ -26,7 +26,11 @@ from attndsl.tile.program import (
 
 
 class Inventory:
-    """The registry of one program."""
+    """The registry of one program.
+
+    Attributes:
+        asked_axes: by tensor the axes along which rules go.
+    """
 
     def __init__(self) -> None:
         self._fields: dict[str, TilingField] = {}
@@ -36,6 +40,7 @@ class Inventory:
         self._workspace: dict[str, GlobalTensor] = {}
         self._sums: list[Fold] = []
         self._topic = ""
+        self.asked_axes: dict[str, set[str]] = {}
 
     @property
     def fields(self) -> tuple[TilingField, ...]:
