@@ -20,6 +20,7 @@ from attndsl.base.errors import UserError
 from attndsl.campaign.judging import Wanted, judge, wanted_of
 from attndsl.campaign.results import PASS, BackendResult
 from attndsl.campaign.runner import CaseData, NotGenerated, case_data, operator_of
+from attndsl.codegen.kernel.shared_texts import SharedText, SharedTexts
 from attndsl.codegen.kernel_set.entry import entry_text
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, ListedKernel, read_kernel_list
 from attndsl.codegen.names.arguments import Names, names_of
@@ -184,9 +185,10 @@ class Bench:
 
     @cached_property
     def _entry(self) -> str:
-        """The kernel function with this kernel alone."""
+        """The kernel function with this kernel alone, whose text may be named after others of the project."""
         compiled = compiled_for(self.mode, self.files.listed.special)
-        return render("op_kernel/entry.cpp.j2", entry=entry_text([compiled]))
+        text = SharedText(Path(self.files.header).stem, compiled)
+        return render("op_kernel/entry.cpp.j2", entry=entry_text([compiled], SharedTexts({compiled: text})))
 
     @property
     def entry_file(self) -> str:

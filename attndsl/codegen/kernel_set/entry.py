@@ -84,12 +84,15 @@ class EntryText:
         return tuple(Included(found, each) for found, each in texts.items())
 
 
-def entry_text(kernels: Sequence[Compiled]) -> EntryText:
-    """The kernel function that dispatches to these specializations."""
+def entry_text(kernels: Sequence[Compiled], texts: SharedTexts | None = None) -> EntryText:
+    """The kernel function that dispatches to these specializations.
+
+    ``texts``: of the kernels of a project, of which these may be a part; by default they are all of one.
+    """
     operator = kernels[0].operator
     names = names_of(operator)
     lists = tuple(names.address(item.spec.name) for item in names.tensors if is_unwrapped(item))
-    groups = tuple(_groups(kernels, names, lists))
+    groups = tuple(_groups(kernels, names, lists, shared_texts(kernels) if texts is None else texts))
     alone = {name for group in groups for branch in group.branches for name in branch.arguments}
     taken = {names.address(tensor.name) for each in kernels for tensor in each.program.parameters}
     updated = (f"{item.name}Ref" for item in names.updated)
@@ -118,9 +121,10 @@ def _only(name: str) -> str:
     return f"{name}Only"
 
 
-def _groups(kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...]) -> Iterator[Group]:
+def _groups(
+    kernels: Sequence[Compiled], names: Names, lists: tuple[str, ...], texts: SharedTexts
+) -> Iterator[Group]:
     """The specializations by io dtype, in the order in which dtypes first come."""
-    texts = shared_texts(kernels)
     for dtype in dict.fromkeys(each.specialization.dtype for each in kernels):
         same = tuple(each for each in kernels if each.specialization.dtype == dtype)
         yield Group(dtype_row(dtype).ge, tuple(_branches(same, names, lists, texts)))
