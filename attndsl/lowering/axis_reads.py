@@ -52,11 +52,13 @@ def unread_axes(signature: KernelSignature, tensor: str, asked: Set[str]) -> fro
 
 
 def _inputs(computation: Computation) -> Iterator[nodes.Input]:
+    """The tensors that are read along axes: a lookup has an index for each dimension."""
     further = () if computation.selection is None else (computation.selection,)
-    found = {
-        node.name: node
-        for root in (computation.output, *computation.statistics, *further)
-        for node in root.walk()
-        if isinstance(node, nodes.Input)
+    roots = (computation.output, *computation.statistics, *further)
+    found = {node for root in roots for node in root.walk()}
+    sources = (node.source for node in found if isinstance(node, nodes.Lookup))
+    looked_up = {
+        inner.name for source in sources for inner in source.walk() if isinstance(inner, nodes.Input)
     }
-    yield from found.values()
+    inputs = (node for node in found if isinstance(node, nodes.Input) and node.name not in looked_up)
+    yield from sorted(inputs, key=lambda node: node.name)

@@ -14,7 +14,7 @@ from attndsl.lowering.axis_reads import check_axes_are_read
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.attention_pattern import recognize
 from tests.support.builders import attention, signature
-from tests.support.small_specs import decode_call, decode_spec
+from tests.support.small_specs import assert_computes, decode_call, decode_spec
 
 _ALL = {"query": set("BN"), "key": set("BKT"), "value": set("BKT")}
 
@@ -75,3 +75,16 @@ def test_what_a_rule_reads_wrongly_is_refused(
     else:
         with pytest.raises(NotLowered, match="scales with elements along B, as it is used"):
             operator(**call, backend="tile")
+
+
+@pytest.mark.parametrize("weight", ["weight.at(b, j)", "weight"])
+def test_elements_that_are_looked_up_have_an_index_for_each_axis(tmp_path: Path, weight: str) -> None:
+    operator = decode_spec(
+        tmp_path,
+        f"s = attend.scores(query, attend.rows(key)) * 0.2 * {weight}",
+        'op.output("out", attend.softmax(s) @ attend.rows(value), like=query)',
+        declared='weight = op.input("weight", "B T", dtype="float32", axes="B T")',
+    )
+    call = decode_call(t=64)
+    call["weight"] = np.random.default_rng(1).standard_normal((2, 64)).astype(np.float32)
+    assert_computes(operator, "tile", **call)
