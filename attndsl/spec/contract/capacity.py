@@ -26,7 +26,8 @@ from attndsl.graph.nodes import (
 )
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both, chosen_rows
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.known_conditions import applies, known_of
+from attndsl.spec.contract.key_ranges import number_of
+from attndsl.spec.contract.known_conditions import known_of
 from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, is_number, never_negative
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
 
@@ -113,7 +114,7 @@ def paged_constraints(
         table = rows.table.name if isinstance(rows.table, Input) else ""
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
-        count = _rows_of(rows.length)
+        count = number_of(rows.length)
         if count is not None and not stated.compares(_AT_MOST, bounds_number(count), when=known_of(when)):
             condition, text = count <= columns * rows.block_size, "must fit the blocks of the table"
             over = {_B.name: axes["B"]}
@@ -127,7 +128,7 @@ def _entries(
     rows: Paged, table: str, columns: Expr, when: Expr | None, axes: Axes, stated: StatedRules
 ) -> Iterator[Constraint]:
     """That the entries of a table name pages, wherever rows are."""
-    count, elements = _rows_of(rows.length), _is_element_of(table)
+    count, elements = number_of(rows.length), _is_element_of(table)
     if any(elements(part) for each in stated.conditions for part in each.walk()):
         return
     if count is None and rows.length is not None:
@@ -167,7 +168,7 @@ def _not_in_front(
     append: CacheAppend, when: Expr | None, axes: Axes, stated: StatedRules
 ) -> Iterator[Constraint]:
     """That rows are not written in front of a cache."""
-    first = _rows_of(append.position)
+    first = number_of(append.position)
     if first is None or "B" not in axes or never_negative(first):
         return
     met = known_of(when)
@@ -188,7 +189,7 @@ def _written_rows(
     size = cache.size if isinstance(cache, Ring) else None
     if not {"B", "T"} <= axes.keys() or (size is not None and size.same(axes["T"])):
         return
-    parts = [each for each in (_rows_of(length), size) if each is not None]
+    parts = [each for each in (number_of(length), size) if each is not None]
     if not parts:
         return
     written = reduce(minimum, parts)  # a limit of one of the parts is a limit of the smallest
@@ -202,13 +203,6 @@ def _written_rows(
 def _over_batch(expr: Expr, axes: Axes) -> dict[str, Expr]:
     """The batch rows, where an expression has one."""
     return {_B.name: axes["B"]} if _B.name in expr.symbols() else {}
-
-
-def _rows_of(length: Node | None) -> Expr | None:
-    """The rows of a batch row as a number of ``b``; None for all of them."""
-    if isinstance(length, Input):
-        return None if length.optional else Load(length.name, _B)
-    return length.value if isinstance(length, Scalar) else None
 
 
 def list_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> Iterator[Constraint]:
@@ -231,13 +225,11 @@ def leading_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> 
     A number of channels about which a constraint in ``known`` says something is left to the author.
     """
     stated = StatedRules(known)
-    for node, when in ConditionalReads(root, lambda rows: isinstance(rows, Leading), Rows):
+    for node in root.walk():
         if not isinstance(node, Leading) or "D" not in axes or node.count.same(axes["D"]):
             continue
-        condition, met = node.count <= axes["D"], known_of(when)
-        if any(
-            condition.symbols() <= each.condition.symbols() for each in stated.rules if applies(each, met)
-        ):
+        condition = node.count <= axes["D"]
+        if any(condition.symbols() <= each.symbols() for each in stated.conditions):
             continue
         text = f"must be channels of the keys, at most {axes['D']}"
-        yield stated.with_rule(Constraint(condition, text, HeadSizeError, when, where=node.where))
+        yield stated.with_rule(Constraint(condition, text, HeadSizeError, where=node.where))
