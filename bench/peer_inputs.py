@@ -50,6 +50,13 @@ class Prompts:
     mask: Array | None
 
 
+def causal_tile(dtype: str) -> Array:
+    """One tile of a causal mask, which hides the keys behind each query."""
+    hidden = -65504.0 if dtype == "half" else 1.0
+    tile: Array = np.triu(np.full((BLOCK, BLOCK), hidden, np.float32), 1).astype(DTYPES[dtype])
+    return tile
+
+
 def prompts(lengths: Sequence[int], heads: int, kv_heads: int, dtype: str, *, causal: bool) -> Prompts:
     """All keys seen, or those before a query and its own."""
     size, tokens = 128, sum(lengths)
@@ -58,8 +65,7 @@ def prompts(lengths: Sequence[int], heads: int, kv_heads: int, dtype: str, *, ca
     mask: Array | None = None
     arguments: dict[str, Any] = {}
     if causal:
-        hidden = -65504.0 if dtype == "half" else 1.0
-        mask = np.triu(np.full((BLOCK, BLOCK), hidden, np.float32), 1).astype(DTYPES[dtype])
+        mask = causal_tile(dtype)
         arguments = {"mask": mask, "maskType": "NORM_COMPRESS", "isTriuMask": 1}
     call = (
         load("self_attention")
@@ -90,9 +96,13 @@ PROMPTS = (
 
 def prompt_name(lengths: Sequence[int], heads: int, kv_heads: int, dtype: str, *, causal: bool) -> str:
     """As readers know the problem, whoever solves it."""
-    on = f" on {kv_heads}" if kv_heads != heads else ""
     tokens = ", ".join(map(str, lengths))
-    return f"{'causal' if causal else 'full'}, {heads} heads{on}, {tokens} tokens, {dtype}"
+    return f"{'causal' if causal else 'full'}, {heads_told(heads, kv_heads)}, {tokens} tokens, {dtype}"
+
+
+def heads_told(heads: int, kv_heads: int) -> str:
+    """How many heads there are of queries and, if they are others, of keys."""
+    return f"{heads} heads" + (f" on {kv_heads}" if kv_heads != heads else "")
 
 
 @dataclass(frozen=True)

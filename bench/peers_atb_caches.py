@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from atb_build import FLASH, PAGED, Atb, words_of
 from atb_build import LATENT as LATENT_KERNELS
-from peer_inputs import BLOCK, LATENT, Latent, block_table, latent, pages
+from peer_inputs import BLOCK, LATENT, Latent, block_table, causal_tile, heads_told, latent, pages
 from peer_runs import DTYPES, Problem, PublicRun, numbers
 
 from attndsl.spec.operator.loader import load
@@ -22,10 +22,6 @@ _SCALE = 1 / math.sqrt(_SIZE)
 _UNEVEN = ("100, 300, 17, 64, 700, 1 keys", [100, 300, 17, 64, 700, 1], 8, 2)
 _EVEN = ("24 rows of 1024 keys", [1024] * 24, 8, 8)
 _LONG = ("2 rows of 7000 and 6200 keys", [7000, 6200], 8, 1)
-
-
-def _heads(heads: int, kv_heads: int) -> str:
-    return f"{heads} heads" + (f" on {kv_heads}" if kv_heads != heads else "")
 
 
 def _paged(
@@ -52,7 +48,7 @@ def _paged(
     files = {"q": query, "k": key, "v": value, "table": table, "kv_seqlen": np.array(lengths, np.int32)}
     build = partial(atb.program, "paged.cpp", "paged_attention_mask_mix.cce", PAGED)
     run = PublicRun(build, words_of(dtype, heads, kv_heads, _SIZE, _SCALE, block), files)
-    name = f"paged by {block}, {_heads(heads, kv_heads)}, {says}, {dtype}"
+    name = f"paged by {block}, {heads_told(heads, kv_heads)}, {says}, {dtype}"
     return Problem(name, call, lambda values: values.reshape(batch, 1, heads * _SIZE), {"ATB": run})
 
 
@@ -78,7 +74,7 @@ def _decoder(atb: Atb, says: str, lengths: Sequence[int], heads: int, kv_heads: 
     files = {"q": query, "k": key, "v": value, "kv_seqlen": keys, "layer": np.zeros(1, np.int32)}
     build = partial(atb.program, "decoder.cpp", "unpad_flash_attention_decoder_hp_mix.cce", FLASH)
     run = PublicRun(build, words_of(dtype, heads, kv_heads, _SIZE, _SCALE), files)
-    name = f"cached, {_heads(heads, kv_heads)}, {says}, {dtype}"
+    name = f"cached, {heads_told(heads, kv_heads)}, {says}, {dtype}"
     return Problem(name, call, lambda values: values.reshape(query.shape), {"ATB": run})
 
 
@@ -100,8 +96,7 @@ def _prefix(
     )
     mask: dict[str, Array] = {}
     if masked:
-        hidden = -65504.0 if dtype == "half" else 1.0
-        mask["mask"] = np.triu(np.full((BLOCK, BLOCK), hidden, np.float32), 1).astype(DTYPES[dtype])
+        mask["mask"] = causal_tile(dtype)
     own, keys = np.array(tokens, np.int32), np.array(lengths, np.int32)
     call = (
         load("self_attention")
@@ -127,7 +122,7 @@ def _prefix(
     run = PublicRun(build, words_of(dtype, heads, kv_heads, _SIZE, _SCALE), files)
     told = ", ".join(f"{n} after {c}" for n, c in zip(tokens, blocks, strict=True))
     how = "a tile of the mask" if masked else "no mask"
-    name = f"prefix, {_heads(heads, kv_heads)}, {told} blocks, {how}, {dtype}"
+    name = f"prefix, {heads_told(heads, kv_heads)}, {told} blocks, {how}, {dtype}"
     return Problem(name, call, lambda values: values.reshape(query.shape), {"ATB": run})
 
 

@@ -546,6 +546,13 @@ def expressions_of(roots: Iterable[Node]) -> Iterator[Expr]:
         yield from (part for part in parts if isinstance(part, Expr))
 
 
+def formula_of(node: Node) -> Expr | None:
+    """What a condition asks or a number is, over indices; None of other nodes."""
+    if isinstance(node, IndexCondition):
+        return node.condition
+    return node.value if isinstance(node, Scalar) else None
+
+
 def names_read(roots: Iterable[Node]) -> frozenset[str]:
     """The arguments that values are computed from, by index or otherwise."""
     kept = tuple(roots)

@@ -14,7 +14,7 @@ from attndsl.base.errors import OutsideError
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, Load
 from attndsl.expr.array_evaluation import evaluate_arrays
-from attndsl.graph.nodes import IndexCondition, Input, Node, Scalar
+from attndsl.graph.nodes import IndexCondition, Input, Node, Scalar, formula_of
 from attndsl.reference.blocks import Block
 from attndsl.reference.state import State
 from attndsl.spec.contract.layout import Array
@@ -58,8 +58,7 @@ def check_loads(state: State, node: IndexCondition | Scalar, env: Mapping[str, A
 
 
 def _loads_at_keys(state: State, node: Node) -> tuple[Load, ...]:
-    expr = node.condition if isinstance(node, IndexCondition) else None
-    expr = node.value if isinstance(node, Scalar) else expr
+    expr = formula_of(node)
     found = expr.walk() if expr is not None else ()
     return tuple(each for each in found if isinstance(each, Load) and _KEY in each.index.symbols())
 

@@ -143,13 +143,13 @@ class Declarations(ArgumentDeclarations):
 
     def _extents(self, node: Node) -> Extents:
         """The sizes that the reads of a result are compared with."""
-        optional = (each.name for each in self._arguments.values() if isinstance(each, DeclaredTensor))
+        tensors = (each for each in self._arguments.values() if isinstance(each, DeclaredTensor))
         return Extents(
             axes=self._axes,
             shapes=self._shapes(lambda each: each.indexed and not each.at_least),
             own=self._own_rows(),
             tables=self._table_shapes(node),
-            optional=frozenset(name for name in optional if self._arguments[name].optional),
+            optional=frozenset(each.name for each in tensors if each.optional),
         )
 
     def _own_rows(self) -> dict[str, Expr]:

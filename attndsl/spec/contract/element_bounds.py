@@ -45,6 +45,21 @@ class Extents:
     tables: Shapes
     optional: frozenset[str]
 
+    @property
+    def stored(self) -> StoredRows:
+        """What is known of the tensors that keys lie in."""
+        return StoredRows(self.axes.get("T"), self.own, self.tables)
+
+    @property
+    def spans(self) -> dict[str, Expr]:
+        """How many values each index symbol has."""
+        return {symbol: self.axes[axis] for symbol, axis in INDEX_AXES.items() if axis in self.axes}
+
+    def proof(self, rules: Iterable[Constraint], when: Expr | None) -> NeverNegative:
+        """What is never negative where ``when`` holds, since the rules say so."""
+        sizes = frozenset(size.name for size in self.axes.values() if isinstance(size, Symbol))
+        return NeverNegative(rules, sizes, self.spans, known_of(when))
+
 
 def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint]) -> Iterator[Constraint]:
     """That indices made of positions, such as ``i // 64`` or ``j - i + S - 1``, lie within their tensors: for
@@ -57,8 +72,7 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
         NoSuchElementError: an index lies outside in each call, or in all calls but the smallest.
     """
     axes = extents.axes
-    stored = StoredRows(axes.get("T"), extents.own, extents.tables)
-    spans = {symbol: axes[axis] for symbol, axis in INDEX_AXES.items() if axis in axes}
+    stored, spans = extents.stored, extents.spans
 
     def reads(node: Node) -> tuple[ElementRead, ...]:
         found = reads_of(node, extents.shapes, extents.own, axes.get("T"))
@@ -70,7 +84,6 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
         return bool(reads(node)) and (id(node) in keys or not isinstance(node, Input))
 
     everywhere = KeyRange(() if stored.most is None else (stored.most - 1,))
-    sizes = frozenset(size.name for size in axes.values() if isinstance(size, Symbol))
     rules = list(known)
     for node, when in ConditionalReads(root, read_here, Node):
         for read in reads(node):
@@ -78,7 +91,7 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
             ranges = keys.get(id(node), {}) if at_keys else {}
             for each, where in (ranges or {everywhere: node.where}).items():
                 asked = both(both(when, each.when), _passed(read, extents))
-                proof = NeverNegative(rules, sizes, spans, known_of(asked))
+                proof = extents.proof(rules, asked)
                 for rule in _Bounds(read, each, spans, proof, where).rules(asked):
                     if not any(rule.condition.same(other.condition) for other in rules):
                         rules.append(rule)

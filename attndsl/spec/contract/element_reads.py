@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Binary, Const, Expr, Load, Symbol, maximum, minimum
-from attndsl.graph.nodes import INDEX_AXES, IndexCondition, Input, Lookup, Node, Scalar
+from attndsl.graph.nodes import INDEX_AXES, Input, Lookup, Node, formula_of
 
 Shapes = Mapping[str, Sequence[Expr]]
 """The sizes of tensors that have one layout, by name."""
@@ -67,8 +67,7 @@ def reads_of(
         if isinstance(node.source, Input) and len(shape) == len(node.index):
             yield from _each(node.source.name, node.index, shape)
         return
-    expr = node.condition if isinstance(node, IndexCondition) else None
-    expr = node.value if isinstance(node, Scalar) else expr
+    expr = formula_of(node)
     for part in expr.walk() if expr is not None else ():
         if isinstance(part, Load) and part.source in shapes:
             parts = _parts(part.index, shapes[part.source])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attndsl.expr import Load, Symbol
-from attndsl.graph.nodes import INDEX_AXES, Node, Windowed
+from attndsl.expr import Load
+from attndsl.graph.nodes import Node, Windowed
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_bounds import Extents
-from attndsl.spec.contract.key_ranges import StoredRows, number_of
-from attndsl.spec.contract.known_conditions import known_of
-from attndsl.spec.contract.linear_sums import NeverNegative, linear_sum
+from attndsl.spec.contract.key_ranges import number_of
+from attndsl.spec.contract.linear_sums import linear_sum
 from attndsl.spec.errors import LengthRangeError
 
 _B = "b"
@@ -22,17 +21,14 @@ def window_constraints(root: Node, extents: Extents, known: Iterable[Constraint]
 
     What follows from the constraints in ``known`` is not demanded.
     """
-    axes, rules = extents.axes, list(known)
-    stored = StoredRows(axes.get("T"), extents.own, extents.tables)
-    spans = {symbol: axes[axis] for symbol, axis in INDEX_AXES.items() if axis in axes}
-    sizes = frozenset(size.name for size in axes.values() if isinstance(size, Symbol))
+    stored, spans, rules = extents.stored, extents.spans, list(known)
     for window, when in ConditionalReads(root, lambda rows: True, Windowed):
         start, count = number_of(window.start), number_of(window.length)
         if start is None or count is None:
             continue
         for source in stored.keys_of(window.source):
             asked = both(when, source.when)
-            proof = NeverNegative(rules, sizes, spans, known_of(asked))
+            proof = extents.proof(rules, asked)
             ends = [last + 1 - start - count for last in source.lasts]
             for rooms, text in (
                 ([start], "a window begins with row 0 of its source, or behind it"),
