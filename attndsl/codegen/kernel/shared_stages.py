@@ -94,12 +94,16 @@ class SharedStages:
         return tuple(f"const {TYPE} {each.variable} = {each.name}();" for each in made)
 
 
-def shared_stages(program: Program, ctypes: Mapping[GlobalTensor, str]) -> SharedStages:
+def shared_stages(
+    program: Program, ctypes: Mapping[GlobalTensor, str], functions: Sequence[Stage] = ()
+) -> SharedStages:
     """The stages of a program whose cores are split that share functions.
 
-    ``ctypes``: the C++ types of elements of its tensors.
+    ``ctypes``: the C++ types of elements of its tensors. ``functions``: more stages, which both kinds of core
+    call.
     """
     stages = [_stages(program, core) for core in (Core.AIC, Core.AIV)]
+    stages.append({stage.name: stage for stage in functions})
     attentions = tuple(
         dict.fromkeys(
             stage.attention_name for each in stages for stage in each.values() if stage.attention_name
