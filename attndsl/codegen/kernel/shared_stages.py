@@ -104,11 +104,7 @@ def shared_stages(
     """
     stages = [_stages(program, core) for core in (Core.AIC, Core.AIV)]
     stages.append({stage.name: stage for stage in functions})
-    attentions = tuple(
-        dict.fromkeys(
-            stage.attention_name for each in stages for stage in each.values() if stage.attention_name
-        )
-    )
+    attentions = attention_names(program)
     operands = _Operands(program, ctypes)
     pairs: dict[str, _Pairs] = {attention: {} for attention in attentions}
     first_of: dict[str, Stage] = {}
@@ -138,6 +134,13 @@ def shared_stages(
         spelled=spelled,
         taking=frozenset(each.stem for each in first_of.values() if differing & operands.used_by(each)),
     )
+
+
+def attention_names(program: Program) -> tuple[str, ...]:
+    """The names of a program's attentions in order; none where it has one alone."""
+    stages = (_stages(program, core) for core in (Core.AIC, Core.AIV))
+    names = (stage.attention_name for each in stages for stage in each.values())
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 _Pairs = dict[StageOperand, StageOperand]
