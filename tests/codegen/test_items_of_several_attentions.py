@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -173,8 +174,10 @@ def own_loop(core: Core) -> For:
     return loop("Key", decoded("Key"), stage("Key", USED, core))
 
 
-def share_loop(core: Core, *, name: str = "KeyShare") -> For:
-    return loop("KeyShare", decoded("KeyShare"), stage(name, USED, core))
+def share_loop(core: Core, *, name: str = "KeyShare", of: str = "KeyShare") -> For:
+    """With a stage of another attention or of none, too, if it is ``of`` that."""
+    other = replace(stage("KeyShare", USED, core, "Other"), attention_name=of)
+    return loop("KeyShare", decoded("KeyShare"), stage(name, USED, core), other)
 
 
 CUBE = (own_loop(Core.AIC), share_loop(Core.AIC))
@@ -187,10 +190,21 @@ CUBE = (own_loop(Core.AIC), share_loop(Core.AIC))
         ((share_loop(Core.AIV), own_loop(Core.AIV)), 0),
         ((own_loop(Core.AIV),), 0),
         ((own_loop(Core.AIV), share_loop(Core.AIV), own_loop(Core.AIV)), 0),
-        ((own_loop(Core.AIV), share_loop(Core.AIV, name="Key")), 0),
+        ((own_loop(Core.AIV), share_loop(Core.AIV, of="")), 2),
+        ((own_loop(Core.AIV), share_loop(Core.AIV, of="Key")), 0),
+        ((own_loop(Core.AIV), share_loop(Core.AIV, name="Key", of="Key")), 0),
         ((own_loop(Core.AIV), loop("KeyShare", decoded("KeyShare", batch=9), stage("KeyShare", USED))), 0),
     ],
-    ids=["pairs", "another order", "one loop", "one more", "of one attention", "too little alike"],
+    ids=[
+        "pairs",
+        "another order",
+        "one loop",
+        "one more",
+        "a stage of none",
+        "of two",
+        "of one attention",
+        "too little alike",
+    ],
 )
 def test_loops_are_pairs_of_one_attention_each(vector: Sequence[For], count: int) -> None:
     assert len(item_decodings(program(CUBE, vector)).each) == count

@@ -178,8 +178,8 @@ def _same_turns(first: For, second: For) -> bool:
 
 
 def _attention_of(loop: For) -> str:
-    """The attention that a loop's stages are of; empty if they are of several, or of none."""
-    names = {item.attention_name for item in loop.walk() if isinstance(item, Stage)}
+    """The attention whose stages a loop has; empty if it has those of several, or of none."""
+    names = {item.attention_name for item in loop.walk() if isinstance(item, Stage)} - {""}
     return names.pop() if len(names) == 1 else ""
 
 
