@@ -86,13 +86,28 @@ def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
 
 
 def test_a_context_without_an_output_is_refused(folder, capfd):
-    """Shapes are written where there is room for them alone."""
+    """Shapes and dtypes are written where there is room for them alone."""
     made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
     rows = np.zeros((2, 4, 16), np.float16)
     call = {"query": rows[:, :1], "key": [rows], "value": [rows], "num_heads": 1}
     assert made.infer(call) == [("float16", (2, 1, 16))] and not capfd.readouterr().err
-    assert made.infer(call, missing=0) is None
-    assert "the context has no output 0" in capfd.readouterr().err
+    for missing in ({"shapeless": 0}, {"typeless": 0}):
+        assert made.infer(call, **missing) is None
+        assert "the context has no output 0" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("slot", "said"),
+    [("tiling key", "tiling key"), ("block dim", "number of blocks"), ("schedule mode", "schedule mode")],
+)
+def test_a_launch_that_the_context_does_not_take_is_refused(slot, said, folder, capfd):
+    """A launch whose blocks wait for each other without batch mode would hang the device."""
+    made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
+    rows = np.zeros((2, 4, 16), np.float16)
+    call = {"query": rows[:, :1], "key": [rows], "value": [rows], "num_heads": 1}
+    assert made.tile(call, 20) is not None and not capfd.readouterr().err
+    assert made.tile(call, 20, missing=slot) is None
+    assert f"the context has no slot for the {said}" in capfd.readouterr().err
 
 
 LENGTHS = [None, [3, 10], [7]]
