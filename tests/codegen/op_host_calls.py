@@ -130,7 +130,8 @@ extern "C" void infer(const Blob *blobs, const char *kinds, int64_t shapeless, i
     }}
     std::strncpy(out, (ok ? text + "]" : text).c_str(), room - 1);
 }}
-extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, const char *missing, int64_t *numbers, uint8_t *data)
+extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, const char *missing,
+    int64_t *numbers, uint8_t *data)
 {{
     gert::TilingContext context;
     context.missing = missing;
@@ -210,7 +211,7 @@ class OpHost:
         """Dtype and shape of each output, or None where the call is refused.
 
         ``unknown``: shapes that a graph's compilation sees, by argument; ``unread``: integers have no values;
-        ``shapeless``, ``typeless``: the index of an output that the context of shapes or dtypes does not have.
+        ``shapeless``, ``typeless``: the index of an output that the context of shapes, of dtypes has not.
         """
         blobs = self._blobs(call)
         for position, item in enumerate(self.names.arguments):
@@ -220,7 +221,9 @@ class OpHost:
             if unknown is not None and item.spec.name in unknown:
                 for each in blob.entries[: blob.count] if item.listed else (blob,):
                     self._shape(each, unknown[item.spec.name])
-        rows = self._text(self._library.infer, blobs, self._kinds, ctypes.c_int64(shapeless), ctypes.c_int64(typeless))
+        rows = self._text(
+            self._library.infer, blobs, self._kinds, ctypes.c_int64(shapeless), ctypes.c_int64(typeless)
+        )
         return None if rows is None else [(GE_TYPES[row[0]], tuple(row[1:])) for row in rows]
 
     def _shape(self, blob: Blob, sizes: Sequence[int]) -> None:
@@ -231,7 +234,7 @@ class OpHost:
     def tile(self, call: Mapping[str, Any], cores: int, missing: str = "") -> dict[str, Any] | None:
         """Key, blocks, workspace, schedule mode and tiling data, or None where the call is refused.
 
-        Negative ``cores``: the context has no platform information; ``missing``: the slot that it does not have.
+        Negative ``cores``: the context has no platform information; ``missing``: a slot that it has not.
         """
         numbers, data = (ctypes.c_int64 * 4)(), ctypes.create_string_buffer(1 << 14)
         size = self._library.tile(
