@@ -23,7 +23,7 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
 from attndsl.codegen.project.attributes import attribute_rows, reserved_inputs
 from attndsl.codegen.project.project import plan_project
-from attndsl.codegen.project.project_files import ReadmeFacts, binding_files
+from attndsl.codegen.project.project_files import ReadmeFacts, binding_files, build_files
 from attndsl.codegen.samples.device_cases import random_tensor
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.contract.arguments import DTYPES
@@ -305,6 +305,24 @@ def test_the_readme_tells_every_attribute():
     assert nsa["`index_reading`"].values == "`op`, `paper`, `literal0`"
     assert nsa["`compress_stride`"].values == "16 to 64"
     assert nsa["`compress_stride`"].meaning.endswith("; must be a multiple of 16")
+
+
+def test_git_leaves_out_what_the_build_writes(project):
+    ignored = (project / ".gitignore").read_text().split("\n")
+    build = (project / "build.sh").read_text()
+    for folder in ("cmake", "scripts", "build_out"):
+        assert folder in build and f"/{folder}/" in ignored
+    for folder in ("op_host", "op_kernel", "direct", "torch", "test"):
+        assert f"/{folder}/" not in ignored
+
+
+def test_the_readme_tells_of_cut_names_where_there_are_some(project):
+    assert "_keyNUMBER" not in (project / "README.md").read_text()
+    names = names_of(ops.relay_attention)
+    page = ReadmeFacts(
+        command="", verify="", names=names, name="", document="", summary="", features=(), not_lowered={}
+    )
+    assert "_keyNUMBER" in build_files(names, page, samples=False, tests=False, cut=True)["README.md"]
 
 
 def test_the_readme_tells_reserved_inputs():

@@ -16,7 +16,7 @@ from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
 from attndsl.codegen.kernel.shared_texts import SharedText
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
-from attndsl.codegen.kernel_set.kernel_names import kernel_name
+from attndsl.codegen.kernel_set.kernel_names import is_cut, kernel_name
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.project.attributes import attribute_rows, reserved_inputs
 from attndsl.codegen.project.lacking import lacking
@@ -95,7 +95,9 @@ def _files(
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
     samples = smallest is not None
     missing = tuple(lacking(by_kernel, page.not_lowered, samples=samples))
-    found |= build_files(names, page, samples=samples, tests=bool(cases), missing=missing)
+    found |= build_files(
+        names, page, samples=samples, tests=bool(cases), missing=missing, cut=any(map(is_cut, kernels))
+    )
     found |= launch_files(names, smallest)
     found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
@@ -106,10 +108,18 @@ def _text_at(path: str, text: SharedText) -> dict[str, str]:
 
 
 def build_files(
-    names: Names, page: ReadmeFacts, *, samples: bool, tests: bool, missing: Sequence[str] = ()
+    names: Names,
+    page: ReadmeFacts,
+    *,
+    samples: bool,
+    tests: bool,
+    missing: Sequence[str] = (),
+    cut: bool = False,
 ) -> dict[str, str]:
-    """README, build script and build rules of the operator package; ``missing``: what the project lacks."""
+    """README, build script and build rules of the operator package; ``missing``: what the project lacks;
+    ``cut``: that names of its files end with a tiling key."""
     told = {
+        "cut": cut,
         "samples": samples,
         "tests": tests,
         "missing": missing,
@@ -122,6 +132,7 @@ def build_files(
         "CMakePresets.json": render(
             "project/CMakePresets.json.j2", names=names, socs=names.operator.device.architecture.socs
         ),
+        ".gitignore": render("project/gitignore.j2", names=names),
         "build.sh": render("project/build.sh.j2", names=names),
         "op_host/CMakeLists.txt": render("project/op_host_CMakeLists.txt.j2", names=names),
         "op_kernel/CMakeLists.txt": render("project/op_kernel_CMakeLists.txt.j2", names=names),
