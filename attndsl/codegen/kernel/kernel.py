@@ -11,6 +11,7 @@ from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.event_legend import event_legend
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
+from attndsl.codegen.kernel.list_decoding import DecodedLists, decoding_lines, list_decodings
 from attndsl.codegen.kernel.schedule_header import (
     MemoryTable,
     ScheduleText,
@@ -118,6 +119,7 @@ class KernelText:
     events: tuple[tuple[str, tuple[ConstantText, ...]], ...]
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
+    lists: tuple[DecodedLists, ...]
     item: tuple[str, ...]
     decodings: tuple[Function, ...]
     buffers: tuple[str, ...]
@@ -135,6 +137,10 @@ class KernelText:
     def memories_of(self, core: str) -> tuple[MemoryTable, ...]:
         """The memories of a kind of core."""
         return tuple(memory for memory in self.memories if memory.core == core)
+
+    def list_lines(self, core: str) -> tuple[str, ...]:
+        """What decodes the lists that a kind of core alone reads; those of both for an empty name."""
+        return decoding_lines([each for each in self.lists if each.core == core])
 
 
 def class_name(names: Names) -> str:
@@ -180,6 +186,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
         tensors=tuple(_tensors(program, names, spelling)),
+        lists=list_decodings(program, names),
         item=tuple(_item_members(decodings)),
         decodings=tuple(cube.decodings()),
         buffers=tuple(_buffer_members(program, spelling)),
