@@ -8,7 +8,7 @@ from typing import Any
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
-from attndsl.codegen.kernel.event_legend import event_legend
+from attndsl.codegen.kernel.event_legend import event_legend, flag_legend
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.list_decoding import DecodedLists, decoding_lines, list_decodings
@@ -117,6 +117,7 @@ class KernelText:
     memories: tuple[MemoryTable, ...]
     event_legend: str
     events: tuple[tuple[str, tuple[ConstantText, ...]], ...]
+    flag_legend: str
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
     lists: tuple[DecodedLists, ...]
@@ -182,6 +183,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         schedule_header=schedule_file(name),
         event_legend=event_legend(program, spelling.events),
         events=tuple(_events(program, spelling)),
+        flag_legend=flag_legend(program),
         flags=tuple(
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
