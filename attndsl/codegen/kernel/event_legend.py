@@ -37,11 +37,9 @@ def flag_legend(program: Program) -> str:
     flags = dict.fromkeys(constant(each.name) for each in waits)
     if not flags:
         return f"{_FLAGS} None says that a slot is free: {_IN_ORDER}"
-    names, free = " and ".join(flags), "frees" if len(flags) == 1 else "free"
-    return (
-        f"{_FLAGS} {names} also {free} the tile's slot of the score ring, which has kPrefetch slots. No other "
-        f"flag frees a slot: {_IN_ORDER}"
-    )
+    also = f"{' and '.join(flags)} also {'frees' if len(flags) == 1 else 'free'}"
+    slot = "the tile's slot of the score ring, which has kPrefetch slots"
+    return f"{_FLAGS} {also} {slot}. No other flag frees a slot: {_IN_ORDER}"
 
 
 def event_legend(program: Program, spelled: Mapping[str, str]) -> str:
