@@ -11,7 +11,7 @@
 
 namespace incre_flash_attention_host {
 
-// Meanings of the numbers in a problem.
+// Codes of layouts, dtypes and parameters in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;

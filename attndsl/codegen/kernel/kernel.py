@@ -369,7 +369,7 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
     for pair, events in sorted(by_pair.items()):
         rows = []
         for name, event in sorted(events.items(), key=lambda entry: entry[1].first_id):
-            meaning = _orders(event) + (": one id a slot" if event.ids > 1 else "")
+            meaning = _orders(event) + (": one id per slot" if event.ids > 1 else "")
             rows.append(ConstantText("int32_t", spelling.events[name], str(event.first_id), meaning))
         yield pair, tuple(rows)
 
