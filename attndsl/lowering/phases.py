@@ -1,7 +1,7 @@
 """The phases of a kernel in their order, as a table.
 
 A phase is a loop nest of the kernel: before, inside or after the item loop. A phase names no other phase, and
-no synchronization but by the fields of a Stage that docs/passes/2-derive-flags.md lists. passes/flags derives
+no synchronization but by the fields of a Stage that docs/passes/derive_flags.md lists. passes/flags derives
 the flags between a phase that writes a tensor and one that reads it.
 """
 
