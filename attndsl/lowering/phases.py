@@ -25,7 +25,7 @@ from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
-from attndsl.lowering.selection.key_ends import find_ends, tells_ends
+from attndsl.lowering.selection.find_key_ends import find_ends, tells_ends
 from attndsl.tile.statements import Seq, Statement, seq
 
 

@@ -14,7 +14,7 @@ from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, n
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
-from attndsl.lowering.masks.visibility import ends_by_position
+from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.target import Architecture
@@ -177,7 +177,7 @@ def with_item_order(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
         order = context.schedule.item_order
         if context.rows.one_position or context.computation.selection is not None:
             return context
-        longest = order == "longest" or (order == "auto" and ends_by_position(context))
+        longest = order == "longest" or (order == "auto" and later_positions_see_more(context))
         mixed = order == "auto" and context.rows.sizes_differ(context)
         return replace(context, longest_first=longest, last_first=longest or mixed)
 

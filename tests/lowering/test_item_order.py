@@ -11,7 +11,7 @@ import pytest
 from attndsl.expr import Symbol
 from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.masks.visibility import ends_by_position
+from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.lowering.work_partition import add_work_fields, item_of_round, round_of_turn, with_item_order
@@ -163,7 +163,7 @@ def test_the_longest_come_first_where_later_positions_see_more() -> None:
     assert not prompts(CAUSAL, item_order="splits").longest_first
     assert Schedule().item_order == "auto"
     decoding = context(attention(PADDED, scores=[CAUSAL]))  # one position a batch row
-    assert ends_by_position(decoding) and not with_item_order((decoding,))[0].longest_first
+    assert later_positions_see_more(decoding) and not with_item_order((decoding,))[0].longest_first
 
 
 def test_packed_prompts_have_the_same_order() -> None:

@@ -2,7 +2,7 @@
 
 A mask is data: nothing but its bytes says which keys no row of a task sees. Where blocks are selected, the
 vector cores look through it once, before all items, and leave the end of the keys that each position sees
-(selection/key_ends.py); a task then goes as far as one of its positions. A position that sees no key at all
+(selection/find_key_ends.py); a task then goes as far as one of its positions. A position that sees no key at all
 has all of them: its hidden keys share the weight.
 
 Of a mask that puts the lowest number, not -inf, hidden keys have no weight beside a score above that number.
@@ -54,7 +54,7 @@ def bytes_mask(step: nodes.Replace) -> BytesMask | None:
     return BytesMask(step, mask) if isinstance(mask, nodes.Input) else None
 
 
-def key_ends(context: Context) -> GlobalTensor:
+def key_ends_tensor(context: Context) -> GlobalTensor:
     """The workspace tensor of the ends, one for each position of the longest batch row."""
     positions = context.host(context.signature.extents["Q"])
     meaning = "ends of the keys that positions see"
@@ -65,5 +65,5 @@ def told_end(context: Context) -> Expr | None:
     """The end of the keys that some position of the task sees; None where nothing tells."""
     if telling_mask(context) is None:
         return None
-    end = key_ends(context).at(FIRST_QUERY + _POSITION)
+    end = key_ends_tensor(context).at(FIRST_QUERY + _POSITION)
     return Fold("max", end, _POSITION.name, QUERIES, "LastEnd")
