@@ -118,13 +118,12 @@ def _all_where_none(context: Context) -> Iterator[Statement]:
 def _stored(context: Context) -> Alloc:
     at_once, (found, _) = context.rows.positions_of_step(context), _found(context)
     ends = context.in_ub("keyEndsOut", "int32", at_once, "ends of the keys that positions see")
+    rows = whole(ends, 0, STEP_ROWS)
     return Alloc(
         buffers=(ends,),
         body=seq(
-            Convert(dst=whole(ends, 0, STEP_ROWS), src=found, mode="CAST_RINT"),
-            StoreRows(
-                dst=key_ends_tensor(context).region(_FIRST, 1, STEP_ROWS), src=whole(ends, 0, STEP_ROWS)
-            ),
+            Convert(dst=rows, src=found, mode="CAST_RINT"),
+            StoreRows(dst=key_ends_tensor(context).region(_FIRST, 1, STEP_ROWS), src=rows),
         ),
     )
 
