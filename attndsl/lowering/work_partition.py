@@ -213,7 +213,14 @@ def item_of_round(context: Context) -> Expr:
 
     Where the longest come first, blocks take one round in one direction and the next in the other, so that
     none has the longest of each. The last whole round begins with the last block: the items of a round that
-    is not whole go to blocks that had the shortest.
+    is not whole go to blocks that had the shortest. Of 7 items, the first the longest, 3 blocks take
+
+        round 0     0  1  2
+        round 1     5  4  3
+        round 2     6
+
+    from the last round to the first: block 0 does 6, 5, 0, block 1 does 4, 1, block 2 does 3, 2. Without the
+    longest first each round is in the order of blocks: 6, 3, 0 and 4, 1 and 5, 2.
     """
     if not context.last_first:
         return turn_of(context)
@@ -227,7 +234,8 @@ def item_of_round(context: Context) -> Expr:
 def _place(context: Context) -> Expr:
     """Which item of a round a block takes: its own number, where items do not begin behind other ones.
 
-    Of several attentions the first says so in the words of the others, so that they decode items alike.
+    Of several attentions the first says so in the words of the others, so that they decode items alike. With
+    3 blocks, items that begin behind 7 others are taken by blocks 1, 2, 0: these have the places 0, 1, 2.
     """
     return turn_of(context) % BLOCK_COUNT if context.attention_name else BLOCK_INDEX
 

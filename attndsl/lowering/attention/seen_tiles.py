@@ -106,7 +106,7 @@ def _parts(context: Context, lists: SelectedRows) -> Expr:
 
 
 def seen_tiles(context: Context) -> ScalarArray:
-    """The array of the numbers of an item's tiles, of all items in work."""
+    """The array of the numbers of an item's tiles, of all items in flight."""
     name, meaning = context.label("seenTiles"), "key tiles that a row of the task sees"
     return ScalarArray(name=name, capacity=MOST_TILES, meaning=meaning, places=context.items_in_flight)
 
