@@ -106,6 +106,18 @@ def test_blocks_have_every_item_once(items: int, blocks: int) -> None:
     assert sorted(found) == list(range(items))
 
 
+@pytest.mark.parametrize(
+    ("mask", "taken"),
+    [(CAUSAL, [[6, 5, 0], [4, 1], [3, 2]]), (BEFORE, [[6, 3, 0], [4, 1], [5, 2]])],
+    ids=["longest first", "in turn"],
+)
+def test_three_blocks_take_seven_items_as_the_example_says(mask: Change, taken: list[list[int]]) -> None:
+    """That of ``item_of_round``."""
+    c = prompts(mask)
+    known = {**numbers(c, B=1, N=1, Q=256, cores=3), "items": 7, "blocks": 3}
+    assert [turns(c, known, block) for block in range(3)] == taken
+
+
 @pytest.mark.parametrize("mask", [CAUSAL, BEFORE], ids=["longest first", "in turn"])
 def test_blocks_begin_with_the_smallest_task_and_drain_with_one_that_exists(mask: Change) -> None:
     c = prompts(mask)
