@@ -35,7 +35,8 @@ def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKer
     legal = choosable(operator)
     pins |= {name: value for name, value in special.settings if value is not None and name in legal}
     likely: dict[str, Any] = {**features, **default_specialization(operator)}
-    if (choice := legal_choice(operator, pins, special.dtype)) is not None:
+    choices = (legal_choice(operator, asked, special.dtype) for asked in ({**features, **pins}, pins))
+    if (choice := next((each for each in choices if each is not None), None)) is not None:
         likely = {**passed((spec.name for spec in operator.tensors), choice.present), **choice.settings}
     free = {spec.name for spec in operator.params if not spec.choices}  # left to the case
     beside = [spec.name for spec in operator.tensors if spec.optional and spec.name not in features_of_it]

@@ -225,8 +225,11 @@ def item_of_round(context: Context) -> Expr:
 
 
 def _place(context: Context) -> Expr:
-    """Which item of a round a block takes."""
-    return BLOCK_INDEX if context.items_before is None else turn_of(context) % BLOCK_COUNT
+    """Which item of a round a block takes: its own number, where items do not begin behind other ones.
+
+    Of several attentions the first says so in the words of the others, so that they decode items alike.
+    """
+    return turn_of(context) % BLOCK_COUNT if context.attention_name else BLOCK_INDEX
 
 
 def split_and_task(context: Context, item: Expr) -> list[Statement]:

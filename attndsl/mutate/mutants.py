@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import UserError
 from attndsl.mutate import data_rules, event_rules, plan_rules
 from attndsl.mutate.bench import RUNTIME_HEADER, KernelFiles, Trial
@@ -94,10 +93,10 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
 def drawn(mutants: Sequence[Mutant], count: int, seed: int) -> Iterator[tuple[int, tuple[Mutant, ...]]]:
     """How many mutants to take from which lists, in order: the quota of each class, then the rest of all.
 
-    Those that do not compile are passed over, so that the lists are longer than the numbers.
+    Those that do not compile are passed over, so that the lists are longer than the numbers. A mutant's place
+    is drawn by its name: other mutants of one kernel leave the order of all others.
     """
-    rng = np.random.default_rng([seed, len(mutants)])
-    order = [mutants[int(place)] for place in rng.permutation(len(mutants))]
+    order = sorted(mutants, key=lambda each: content_key(str(seed), each.name))
     quota = count // CLASS_SHARE
     for kind in sorted({each.kind for each in order}):
         yield quota, tuple(each for each in order if each.kind == kind)

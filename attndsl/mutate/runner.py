@@ -13,17 +13,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from attndsl.base.disk_cache import content_key, stored_or_made, stores_programs
 from attndsl.base.errors import UserError
-from attndsl.base.package_files import sources_key
 from attndsl.campaign.jobs import Job, Jobs, LocalProcesses, results_of
-from attndsl.campaign.runner import CannotTravel
+from attndsl.campaign.record_keys import part_digests, source_digest
+from attndsl.campaign.runner import CannotTravel, operator_of
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
-from attndsl.emulator.toolchain import own_sources_key
 from attndsl.execute.execute import stored
 from attndsl.execute.user_project import UserProject
 from attndsl.mutate.bench import Bench, KernelFiles, Trial, kernel_files
@@ -215,7 +215,7 @@ class _Campaign:
     def _measure(self, wanted: Mapping[str, range]) -> None:
         """The cases of kernels in a range, with what each executes."""
         missing = [each for each in sorted(wanted.items(), key=str) if each not in self._trials]
-        keys = {each: self._key("trials", self._kernels[each[0]].key, str(each[1])) for each in missing}
+        keys = {each: self._key("trials", self._kernels[each[0]], str(each[1])) for each in missing}
         found = self._results(
             Job(key, measure_kernel, (self._kernels[name], cases, key)) for (name, cases), key in keys.items()
         )
@@ -224,7 +224,7 @@ class _Campaign:
     def _try(self, mutants: Sequence[Mutant], cases: Mapping[str, range], total: int) -> None:
         """What becomes of mutants on the cases of their kernels in a range."""
         keys = {
-            each.name: self._key("mutant", self._kernels[each.kernel].key, each.name, str(cases[each.kernel]))
+            each.name: self._key("mutant", self._kernels[each.kernel], each.name, str(cases[each.kernel]))
             for each in mutants
         }
         done = len(self._outcomes)
@@ -250,9 +250,18 @@ class _Campaign:
             return results_of(jobs, self._jobs, self._journal, progress)
 
     @staticmethod
-    def _key(*parts: str) -> str:
-        told = (sources_key(), own_sources_key(), *parts)
-        return f"{parts[0]}-{content_key(*told)[:24]}"
+    def _key(what: str, files: KernelFiles, *parts: str) -> str:
+        """Over all that decides a result: other kernels and how the compiler arrives at this one do not."""
+        told = (what, files.key, *_sources(files.source, files.device), *parts)
+        return f"{what}-{content_key(*told)[:24]}"
+
+
+@cache
+def _sources(source: str, device: str) -> tuple[str, ...]:
+    """Digests of what finds cases for an operator's kernels, changes, runs and judges them."""
+    operator, _ = operator_of(source, device)
+    parts = part_digests(operator, "emulator")
+    return (*(parts[each] for each in sorted(parts) if each != "project"), source_digest("mutants"))
 
 
 def measure_kernel(files: KernelFiles, cases: range, key: str) -> tuple[Trial, ...]:

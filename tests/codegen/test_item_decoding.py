@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from attndsl import ops
-from attndsl.codegen.kernel.item_decoding import item_decoding
+from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decodings
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.compiler.compile import Compiled, compile_operator
@@ -15,12 +15,22 @@ from attndsl.expr import Const
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core
 from attndsl.tile.program import Program
+from attndsl.tile.scalars import defined
 from attndsl.tile.statements import For, Let, Seq, Statement
 
 
 @lru_cache(maxsize=1)
 def compiled() -> Compiled:
     return compile_operator(ops.incre_flash_attention, Specialization(dtype="float16", padded_head_size=64))
+
+
+def only_decoding(program: Program) -> ItemDecoding:
+    (found,) = item_decodings(program).each
+    return found
+
+
+def names_of(decoding: ItemDecoding) -> list[str]:
+    return [name for item in decoding.statements for name in defined(item)]
 
 
 def with_vector_core(program: Program, tree: Statement) -> Program:
@@ -38,34 +48,30 @@ def changed(statement: Statement, name: str) -> Statement:
 
 def test_the_text_decodes_items_in_one_place() -> None:
     source = device_files([compiled()])[kernel_path(compiled())]
-    decoding = item_decoding(compiled().program)
-    assert decoding is not None and len(decoding.lets) > 8
+    decoding = only_decoding(compiled().program)
+    assert len(decoding.statements) > 8
     assert source.count("= DecodeItem(turn);") == 2
     assert len(re.findall(r"inline Item DecodeItem\(int64_t turn\)", source)) == 1
     (struct,) = re.findall(r"struct Item \{\n(.*?)\n    \};", source, re.DOTALL)
-    members = [cxx_text(let.symbol) for let in decoding.members]
+    members = [cxx_text(symbol) for symbol in decoding.members]
     assert [re.split(r"int64_t |;  // ", line)[1] for line in struct.split("\n")] == members
     assert all(line.partition("//")[2].strip() for line in struct.split("\n"))
     assert {"batch", "keyEnd", "tiles"} <= set(members) and "tilesPerSplit" not in members
     used = set(re.findall(r"\bwork\.(\w+)", source))
     assert used == set(members)
-    for let in decoding.lets:
-        name = cxx_text(let.symbol)
+    for name in names_of(decoding):
         assert len(re.findall(rf"const int64_t {name} =", source.split("RunVector")[0])) == 0
     for loop in decoding.loops:
         kept = {item.symbol.name for item in decoding.rest(loop).body if isinstance(item, Let)}
-        assert kept.isdisjoint(let.symbol.name for let in decoding.lets)
-        assert len(decoding.rest(loop).body) + len(decoding.lets) == len(loop.body.body)
+        assert kept.isdisjoint(names_of(decoding))
+        assert len(decoding.rest(loop).body) + len(decoding.statements) == len(loop.body.body)
 
 
 def test_a_scalar_that_one_kind_of_core_computes_otherwise_is_no_part_of_it_nor_what_uses_it() -> None:
     program = compiled().program
     vector = program.cores[Core.AIV]
-    own = item_decoding(program)
-    less = item_decoding(with_vector_core(program, changed(vector, "batch")))
-    assert own is not None and less is not None
-    names = [let.symbol.name for let in own.lets]
-    left = [let.symbol.name for let in less.lets]
+    names = names_of(only_decoding(program))
+    left = names_of(only_decoding(with_vector_core(program, changed(vector, "batch"))))
     assert "batch" in names and "keyEnd" in names and "task" in left
     assert not {"batch", "keyEnd", "tiles"} & set(left)
 
@@ -81,7 +87,7 @@ def test_loops_over_other_items_share_nothing() -> None:
 
     changed_loop = longer(program.cores[Core.AIV])
     assert [item.end for item in changed_loop.walk() if isinstance(item, For) and item.over_items]
-    assert item_decoding(with_vector_core(program, changed_loop)) is None
+    assert not item_decodings(with_vector_core(program, changed_loop)).each
 
 
 def test_loops_over_items_are_told_by_their_mark_alone() -> None:
@@ -93,14 +99,8 @@ def test_loops_over_items_are_told_by_their_mark_alone() -> None:
             statement = replace(statement, over_items=False)
         return statement.with_children(children) if children else statement
 
-    assert item_decoding(program) is not None
-    assert item_decoding(with_vector_core(program, renamed(program.cores[Core.AIV]))) is None
-
-
-def test_kernels_of_several_attentions_decode_each_where_it_is() -> None:
-    relay = compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
-    assert item_decoding(relay.program) is None
-    assert "DecodeItem" not in device_files([relay])[kernel_path(relay)]
+    assert item_decodings(program).each
+    assert not item_decodings(with_vector_core(program, renamed(program.cores[Core.AIV]))).each
 
 
 def test_stages_take_the_item_itself_and_steps_name_its_slot() -> None:
@@ -109,11 +109,11 @@ def test_stages_take_the_item_itself_and_steps_name_its_slot() -> None:
     assert "ScoreTile(const Item &work, " in source and "ScoreTile(work, " in source
     assert "WeightedTile(earlierWork, " in source
     steps = re.findall(r"struct \w+Step \{\n(.*?)\n    \} \w+Steps_\[kRing\]\{\};", source, re.DOTALL)
-    decoding = item_decoding(compiled().program)
-    assert decoding is not None and len(steps) == 2
+    decoding = only_decoding(compiled().program)
+    assert len(steps) == 2
     for fields in steps:
         own = set(re.findall(r"\w+(?=[,;])", fields))
-        assert "itemSlot" in own and own.isdisjoint(decoding.names())
+        assert "itemSlot" in own and own.isdisjoint(decoding.names)
     assert source.count("const Item &earlierWork = items_[earlier.itemSlot];") == source.count(
         "Step &earlier ="
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from attndsl.base.errors import UserError
+from attndsl.campaign import record_keys
 from attndsl.campaign.jobs import LocalThreads
 from attndsl.mutate import runner
 from attndsl.mutate.bench import Trial
@@ -35,6 +37,39 @@ def test_a_draw_is_that_of_its_seed_and_has_every_class(subject: Subject) -> Non
         dict.fromkeys(subject.mutants, 100 // CLASS_SHARE)
     )
     assert count == 100 and Counter(each.kind for each in rest) == Counter(each.kind for each in every)
+
+
+def test_other_mutants_of_one_kernel_leave_the_order_of_the_others(subject: Subject) -> None:
+    """A change of one kernel's text draws its mutants anew, and no other's."""
+    kinds = sorted(subject.mutants)
+    every = [each for kind in kinds for each in subject.mutants[kind]]
+    changed = {each.name for each in subject.mutants[kinds[0]]}
+    others = [each for each in every if each.name not in changed]
+    order, left = ([*drawn(each, 100, 3)][-1][1] for each in (every, others))
+    assert changed and [each for each in order if each.name not in changed] == [*left]
+
+
+def test_a_result_is_kept_as_long_as_what_decides_it(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How the compiler arrives at a kernel decides nothing of its mutants; the emulator does."""
+    files = subject.files
+    here = runner._Campaign._key("mutant", files, "a name")
+    other = replace(files, files={**files.files, files.header: files.files[files.header] + "// more"})
+    assert runner._Campaign._key("mutant", other, "a name") != here
+    for part, decides in (
+        ("mutants", True),
+        ("emulator", True),
+        ("judge", True),
+        ("tile interpreter", False),
+    ):
+        with monkeypatch.context() as changed:
+            digests = {each: record_keys.source_digest(each) for each in record_keys.SOURCES} | {part: "x"}
+            changed.setattr(record_keys, "source_digest", digests.__getitem__)
+            changed.setattr(runner, "source_digest", digests.__getitem__)
+            runner._sources.cache_clear()
+            assert (runner._Campaign._key("mutant", files, "a name") != here) == decides
+    runner._sources.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -76,8 +76,8 @@ def member_values(launch: Launch) -> dict[str, int | float]:
             found[member_of(name)] = _number(operator, name, _value(launch, name))
         else:
             found[member_of(name)] = -1 if kind in ("dtype", "layout") else 0
-    found |= {given_member(name): int(name in launch.call.present) for name in feature_names(operator)}
     found |= problem_values(launch.compiled, host)
+    found |= {given_member(name): int(name in launch.call.present) for name in feature_names(operator)}
     for axis in ("D", "E"):
         if axis in operator.axis_extents:
             member = member_of(head_symbol(operator, axis).name)

@@ -60,6 +60,12 @@ class MergedFunction:
     forms: tuple[Form, ...]
     chosen: tuple[tuple[int, ...], ...]
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The fields, and the numbers of the host, that the parts compute."""
+        steps = (step for part in self.parts for step in part.steps)
+        return frozenset(item.name for step in steps for case in step.cases for item in case.items)
+
 
 @dataclass(frozen=True, eq=False)
 class _Decision:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from attndsl.codegen.host.kernel_tilings import LAUNCH, Assigned
+from attndsl.codegen.host.problem_rows import Row
 from attndsl.codegen.host.problem_words import Words, with_words
+from attndsl.codegen.host.shared_fields import SharedField
 from attndsl.codegen.host.tiling_function import Case, Part, Step
-from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.scalar_helpers import used_helpers
 from attndsl.expr import Compare, Const, Expr, Logic, Named, Select, Symbol, select
@@ -34,10 +36,31 @@ _FUNCTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
+class FieldFunction:
+    """A function that gives the value of one field of an attention.
+
+    ``takes``: its inputs; ``parameters``: the declarations of what it takes of the attention.
+    """
+
+    name: str
+    meaning: str
+    ctype: str
+    helpers: tuple[str, ...]
+    takes: tuple[str, ...]
+    parameters: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    def declared(self, tiling: str) -> tuple[str, ...]:
+        """All its parameters; ``tiling``: the struct of fields."""
+        types = {"problem": "Problem", "kernel": "Kernel", "tiling": tiling}
+        return (*(f"const {types[name]} &{name}" for name in self.takes), *self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
 class TilingPart:
     """A function that computes some fields. ``helpers``: what it calls; ``takes``: its inputs.
 
-    ``launch``: it gives a truth about the launch.
+    ``launch``: it gives a truth about the launch. ``functions``: those for single fields that it calls.
     """
 
     name: str
@@ -46,16 +69,30 @@ class TilingPart:
     takes: tuple[str, ...]
     lines: tuple[str, ...]
     launch: bool
+    functions: tuple[FieldFunction, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Spelling:
-    """How the names of values are spelled. ``names``: by symbol; ``words``: of numbers that stand for words;
-    ``numbers_of_host``: what is no member of the struct."""
+    """How the names of values are spelled.
+
+    Attributes:
+        names: by symbol. ``words``: of numbers that stand for words.
+        numbers_of_host: what is no member of the struct. ``fields``: what is one.
+        returned: the field that is the result of a function. ``calls``: those of such functions, by field.
+    """
 
     names: Mapping[str, str]
     words: Mapping[str, Words]
     numbers_of_host: Mapping[str, TilingField]
+    fields: Mapping[str, Row] = field(default_factory=dict)
+    returned: str = ""
+    calls: Mapping[str, str] = field(default_factory=dict)
+
+    def ctype(self, name: str) -> str:
+        """The type of a field or number."""
+        own = self.numbers_of_host.get(name)
+        return self.fields[name].ctype if own is None else _ctype(own)
 
     def text(self, value: Expr) -> str:
         """A value in C++; a number that is compared with several words is looked for among them."""
@@ -85,13 +122,32 @@ def _among(condition: Expr) -> tuple[Expr | None, tuple[Expr, ...]]:
     )
 
 
-def printed_part(part: Part, spelling: Spelling, suffix: str) -> TilingPart:
-    """The function of a part; ``suffix``: what tells it from those of other kernels."""
+def printed_part(
+    part: Part, spelling: Spelling, suffix: str, shared: Sequence[SharedField] = ()
+) -> TilingPart:
+    """The function of a part.
+
+    ``suffix``: what tells it from those of other kernels. ``shared``: the fields that functions compute.
+    """
     name, meaning = _FUNCTIONS[part.topic]
-    values = list(_values(part.steps))
-    names = {node.name for value in values for node in value.walk() if hasattr(node, "name")}
-    prefixes = {spelling.names.get(each, "").partition(".")[0] for each in names}
-    takes = tuple(each for each in ("problem", "kernel", "tiling") if each in prefixes)
+    functions = tuple(_field_function(each, spelling, suffix) for each in shared)
+    calls = {
+        field: call
+        for each, function in zip(shared, functions, strict=True)
+        for field, call in _calls(each, function, spelling)
+    }
+    inside = frozenset[str]().union(*(each.inside for each in shared))
+    part = replace(part, steps=tuple(_without(step, inside) for step in part.steps))
+    values = [value for item, value in _values(part.steps) if item is None or item.name not in calls]
+    arguments = [
+        tiling_field_ref(name)
+        for each in shared
+        for attention in each.attentions
+        for name in each.arguments(each.stem + attention) or ()
+    ]
+    taken = {*_takes((*values, *arguments), spelling), *(name for each in functions for name in each.takes)}
+    takes = tuple(each for each in _INPUTS if each in taken)
+    spelling = replace(spelling, calls=calls)
     lines = tuple(line for step in part.steps for line in _lines(step, _inner(part.steps, step), spelling))
     if part.topic == LAUNCH:
         (name_of_truth,) = {item.name for step in part.steps for case in step.cases for item in case.items}
@@ -101,7 +157,62 @@ def printed_part(part: Part, spelling: Spelling, suffix: str) -> TilingPart:
             if len(lines) == 1
             else (*lines, f"return {name_of_truth};")
         )
-    return TilingPart(f"{name}{suffix}", meaning, used_helpers(values), takes, lines, part.topic == LAUNCH)
+    helpers = used_helpers(values)
+    return TilingPart(f"{name}{suffix}", meaning, helpers, takes, lines, part.topic == LAUNCH, functions)
+
+
+_INPUTS = ("problem", "kernel", "tiling")
+"""The parameters of a part."""
+
+
+def _takes(values: Iterable[Expr], spelling: Spelling) -> tuple[str, ...]:
+    """The inputs that values need."""
+    names = {node.name for value in values for node in value.walk() if hasattr(node, "name")}
+    prefixes = {spelling.names.get(each, "").partition(".")[0] for each in names}
+    return tuple(each for each in _INPUTS if each in prefixes)
+
+
+def _field_function(shared: SharedField, spelling: Spelling, suffix: str) -> FieldFunction:
+    """The function of a field, whose numbers and parameters have the names of all attentions."""
+    first, values = shared.attentions[0], [item.value for item in shared.items]
+    meant, numbers = spelling.fields[shared.stem + first], dict(spelling.numbers_of_host)
+    numbers |= {item.name: numbers[item.name + first] for item in shared.items[:-1]}
+    own = (*shared.parameters, *(item.name for item in shared.items[:-1]))
+    inner = replace(
+        spelling,
+        names={**spelling.names, **{tiling_field_ref(name).name: name for name in own}},
+        numbers_of_host=numbers,
+        returned=shared.stem,
+    )
+    parameters = ((name, spelling.ctype(name + first)) for name in shared.parameters)
+    return FieldFunction(
+        name=f"{pascal(shared.stem)}Of{suffix}",
+        meaning=f"{meant.meaning[:1].upper()}{meant.meaning[1:]}, of one attention.",
+        ctype=meant.ctype,
+        helpers=used_helpers(values),
+        takes=_takes(values, inner),
+        parameters=tuple(f"{ctype} {name}" for name, ctype in parameters),
+        lines=tuple(line for item in shared.items for line in _assigned(item, inner)),
+    )
+
+
+def _calls(shared: SharedField, function: FieldFunction, spelling: Spelling) -> Iterator[tuple[str, str]]:
+    """The call for the field of each attention."""
+    for attention in shared.attentions:
+        name = shared.stem + attention
+        own = (spelling.names[tiling_field_ref(each).name] for each in shared.arguments(name) or ())
+        yield name, f"{function.name}({', '.join((*function.takes, *own))})"
+
+
+def _without(step: Step, names: frozenset[str]) -> Step:
+    """A step without the assignments of some numbers."""
+    if names.isdisjoint(item.name for case in step.cases for item in case.items):
+        return step
+    cases = (
+        replace(case, items=tuple(item for item in case.items if item.name not in names))
+        for case in step.cases
+    )
+    return replace(step, cases=tuple(cases))
 
 
 def _inner(steps: Sequence[Step], step: Step) -> frozenset[str]:
@@ -121,14 +232,15 @@ def _inner(steps: Sequence[Step], step: Step) -> frozenset[str]:
     return frozenset(found)
 
 
-def _values(steps: Iterable[Step]) -> Iterator[Expr]:
+def _values(steps: Iterable[Step]) -> Iterator[tuple[Assigned | None, Expr]]:
+    """The values of assignments, and what decides between them."""
     for step in steps:
         if step.switch is not None:
-            yield step.switch
+            yield None, step.switch
         for case in step.cases:
-            yield from (item.value for item in case.items)
+            yield from ((item, item.value) for item in case.items)
             if case.when is not None:
-                yield case.when
+                yield None, case.when
 
 
 def _lines(step: Step, inner: frozenset[str], spelling: Spelling) -> Iterator[str]:
@@ -207,6 +319,9 @@ def _switch(step: Step, spelling: Spelling) -> Iterator[str]:
 
 def _assigned(item: Assigned, spelling: Spelling, *, define: bool = True) -> Iterator[str]:
     """A field's value: one statement, or alternatives where its value is a choice of choices."""
+    if (call := spelling.calls.get(item.name)) is not None:
+        yield f"tiling.{item.name} = {call};"
+        return
     value = _plain_first(item.value)
     nested = isinstance(value, Select) and any(isinstance(each, Select) for each in value.children()[1:])
     if item.name in spelling.numbers_of_host or not nested:
@@ -240,7 +355,7 @@ def _assignment(item: Assigned, spelling: Spelling, *, define: bool = False) -> 
     """``tiling.field = value;``, or for a number of the host alone a variable, which it may ``define``."""
     value, own = spelling.text(item.value), spelling.numbers_of_host.get(item.name)
     if own is None:
-        return f"tiling.{item.name} = {value};"
+        return f"return {value};" if item.name == spelling.returned else f"tiling.{item.name} = {value};"
     if not define:
         return f"{item.name} = {value};"
     meaning = f"  // {comment(own.meaning)}" if own.meaning else ""

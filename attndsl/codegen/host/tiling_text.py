@@ -23,12 +23,14 @@ from attndsl.codegen.host.problem_rows import (
     problem_rows,
 )
 from attndsl.codegen.host.problem_words import Words, problem_words
+from attndsl.codegen.host.shared_fields import shared_fields
 from attndsl.codegen.host.tiling_function import MergedFunction, can_merge, merged
 from attndsl.codegen.host.tiling_steps import Spelling, TilingPart, printed_part
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.device_header import SCOPE
 from attndsl.codegen.kernel.kernel import CXX_SCALARS
 from attndsl.codegen.kernel.schedule_header import schedule_file
+from attndsl.codegen.kernel.shared_stages import attention_names
 from attndsl.codegen.kernel.shared_texts import shared_texts
 from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
 from attndsl.codegen.kernel_set.kernel_names import kernel_name, named_keys
@@ -150,11 +152,15 @@ def _tiling_functions(
     found = [_merged([tilings[each] for each in family]) for family in families]
     texts = shared_texts(kernels)
     spelling = _spelling(kernels, words, constants, [form for function in found for form in function.forms])
+    attentions = max((attention_names(each.program) for each in kernels), key=len)
     forms = {form.name: form for function in found for form in function.forms}
     functions, planned = [], {}
     for place, (family, function) in enumerate(zip(families, found, strict=True)):
         suffix = "" if not place else str(place + 1)
-        parts = tuple(printed_part(part, spelling, suffix) for part in function.parts)
+        parts = tuple(
+            printed_part(part, spelling, suffix, tuple(shared_fields(part, function.names, attentions)))
+            for part in function.parts
+        )
         functions.append(TilingFunction(f"Tile{suffix}", parts))
         own = [form.name for form in function.forms]
         for compiled, chosen in zip(family, function.chosen, strict=True):
@@ -221,7 +227,7 @@ def _spelling(
     names[tiling_field_ref(_WAITS).name] = _WAITS
     of_host = {each.name: each for one in kernels for each in one.program.tiling if each.host_only}
     of_host[_WAITS] = TilingField(_WAITS, "bool", Const(False), "", host_only=True)
-    return Spelling(names, words, of_host)
+    return Spelling(names, words, of_host, {row.name: row for row in _fields(kernels)})
 
 
 def _schedule_rows(kernels: Sequence[Compiled]) -> Iterator[Row]:

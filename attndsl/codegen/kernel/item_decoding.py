@@ -1,86 +1,166 @@
-"""The scalars of an item that cube and vector cores compute alike: one function of the kernel."""
+"""The scalars of an item that cube and vector cores compute alike: one function of the kernel.
+
+A kernel of several attentions has a loop over the items of each. All items are of one struct. Each attention
+has a function of its own that decodes them; as stages are, they are one function where they are alike but for
+each attention's own operands.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from attndsl.codegen.names.members import scalar
+from attndsl.expr import Scope, Symbol
 from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS
 from attndsl.target import Core
+from attndsl.tile.comparison import Comparison
+from attndsl.tile.naming import stage_name
 from attndsl.tile.program import CORE_SCALARS, Program
-from attndsl.tile.scalars import free
-from attndsl.tile.statements import For, Let, Seq, Stage, Statement
+from attndsl.tile.scalars import defined, free, loads_of, still_known
+from attndsl.tile.statements import Collect, For, Let, Seq, Stage, Statement
 
 STRUCT, FUNCTION = "Item", "DecodeItem"
 DECODED, FOUND = "work", "found"
 """The local that holds an item outside of the function, and inside."""
 _FEWEST = 3
 """Scalars that are worth a function."""
-FEWEST_TAKEN = 3
+_FEWEST_TAKEN = 3
 """Scalars of an item for which a stage takes, or a step keeps, the item itself."""
+
+_Decoding = Let | Collect
 
 
 @dataclass(frozen=True, eq=False)
 class ItemDecoding:
-    """The loops over items of both kinds of core, and the scalars that both begin with.
+    """The loops over an attention's items of both kinds of core, and the statements that both begin with.
 
-    ``members``: those that a loop uses, which the struct has; the others are steps on the way to them.
+    ``members``: the scalars that the struct has; the others are steps on the way to them. ``function``: the
+    statements as a stage, so that they are compared and called as those are.
     """
 
     loops: tuple[For, ...]
-    lets: tuple[Let, ...]
-    members: tuple[Let, ...]
+    function: Stage
+    members: tuple[Symbol, ...]
+
+    @property
+    def attention_name(self) -> str:
+        """As of a stage: empty for the only attention."""
+        return self.function.attention_name
+
+    @property
+    def statements(self) -> tuple[_Decoding, ...]:
+        """What decodes an item, in order."""
+        return tuple(item for item in self.function.body.body if isinstance(item, _Decoding))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The scalars that are members."""
+        return frozenset(symbol.name for symbol in self.members)
 
     def spelled(self, name: str) -> dict[str, str]:
         """The members by their scalars' names, of the struct called ``name``."""
-        return {let.symbol.name: f"{name}.{scalar(let.symbol)}" for let in self.members}
+        return {symbol.name: f"{name}.{scalar(symbol)}" for symbol in self.members}
 
-    def names(self) -> frozenset[str]:
-        """The scalars that are members."""
-        return frozenset(let.symbol.name for let in self.members)
+    def known(self) -> list[Let]:
+        """The definitions of members that have the same value when the item is decoded."""
+        found: list[Let] = []
+        for item in self.statements:
+            found = still_known(found, item)
+            if isinstance(item, Let) and item.symbol.name in self.names:
+                found.append(item)
+        return found
 
     def rest(self, loop: For) -> Seq:
-        """A loop's body without these scalars."""
-        return _without(loop.body, self.lets)
+        """A loop's body without these statements."""
+        return _without(loop.body, self.statements)
 
 
-def item_decoding(program: Program) -> ItemDecoding | None:
-    """The decoding that a program's cores share; None where there is not one loop over items a core."""
+@dataclass(frozen=True, eq=False)
+class ItemDecodings:
+    """The decodings of a program's attentions, in program order; none where its cores share none."""
+
+    each: tuple[ItemDecoding, ...] = ()
+
+    @cached_property
+    def members(self) -> tuple[Symbol, ...]:
+        """The members of the struct: what the items of any attention have."""
+        found = {symbol.name: symbol for decoding in self.each for symbol in decoding.members}
+        return tuple(found.values())
+
+    @cached_property
+    def common(self) -> frozenset[str]:
+        """What the items of all attentions have: functions that attentions share take no other members."""
+        names = [decoding.names for decoding in self.each]
+        return frozenset.intersection(*names) if names else frozenset()
+
+    def names(self, attention_name: str) -> frozenset[str]:
+        """What the items of an attention have."""
+        found = (each.names for each in self.each if each.attention_name in ("", attention_name))
+        return next(found, frozenset())
+
+    def at(self, loop: For) -> ItemDecoding | None:
+        """The decoding of a loop over items."""
+        return next((each for each in self.each if loop in each.loops), None)
+
+    def meaning(self, symbol: Symbol) -> str:
+        """What a member is: that of its name, else what it is read from, in each attention."""
+        values = (
+            str(item.value)
+            for decoding in self.each
+            for item in decoding.statements
+            if isinstance(item, Let) and item.symbol.name == symbol.name
+        )
+        return ITEM_MEANINGS.get(symbol.name) or " or ".join(dict.fromkeys(values))
+
+
+def item_decodings(program: Program) -> ItemDecodings:
+    """The decodings that a program's cores share.
+
+    None where the cores' loops over items are no pairs, one an attention, that deal the same items out, or
+    where a pair begins with too little that is alike.
+    """
     if not {Core.AIC, Core.AIV} <= program.cores.keys():
-        return None
+        return ItemDecodings()
     cube, vector = (list(_item_loops(program.cores[core])) for core in (Core.AIC, Core.AIV))
-    if len(cube) != 1 or len(vector) != 1:
-        return None
-    first, second = cube[0], vector[0]
-    bounds = ((first.begin, second.begin), (first.end, second.end), (first.step, second.step))
-    if not all(mine.same(other) for mine, other in bounds):
-        return None
-    others = {let.symbol.name: let for let in _leading_lets(second)}
+    if len(cube) != len(vector) or not all(map(_same_turns, cube, vector)):
+        return ItemDecodings()
+    attentions = list(map(_attention_of, cube)) if len(cube) > 1 else [""] * len(cube)
+    if len(cube) > 1 and (attentions != list(map(_attention_of, vector)) or not _all_named(attentions)):
+        return ItemDecodings()
     known = {field.name for field in program.fields} | {each.name for each in CORE_SCALARS}
-    known.add(first.var.name)
-    lets = []
-    for let in _leading_lets(first):
-        other = others.get(let.symbol.name)
-        if other is not None and other.value.same(let.value) and let.value.symbols() <= known:
-            lets.append(let)
-            known.add(let.symbol.name)
-    if len(lets) < _FEWEST:
-        return None
-    used = {name for loop in (first, second) for name in free(_without(loop.body, lets))}
-    members = tuple(let for let in lets if let.symbol.name in used)
-    return ItemDecoding((first, second), tuple(lets), members)
+    alike = [_alike_at_first(*pair, known) for pair in zip(cube, vector, strict=True)]
+    if any(len(each) < _FEWEST for each in alike):
+        return ItemDecodings()
+    used: set[str] = set()
+    for first, second, statements in zip(cube, vector, alike, strict=True):
+        after = {name for loop in (first, second) for name in free(_without(loop.body, statements))}
+        used |= after & {symbol.name for symbol in _scalars(statements)}
+    return ItemDecodings(
+        tuple(
+            ItemDecoding(
+                (first, second),
+                _function(statements, attention),
+                tuple(symbol for symbol in _scalars(statements) if symbol.name in used),
+            )
+            for first, second, statements, attention in zip(cube, vector, alike, attentions, strict=True)
+        )
+    )
 
 
-def taken_from_item(names: Iterable[str], decoding: ItemDecoding | None) -> frozenset[str]:
-    """Which of these scalars are taken with the whole item; none if they are few."""
-    found = decoding.names().intersection(names) if decoding is not None else frozenset[str]()
-    return found if len(found) >= FEWEST_TAKEN else frozenset()
+def taken_from_item(names: Iterable[str], members: frozenset[str]) -> frozenset[str]:
+    """Which of these scalars are taken with the whole item that has these members; none if they are few."""
+    found = members.intersection(names)
+    return found if len(found) >= _FEWEST_TAKEN else frozenset()
 
 
-def meaning_of(let: Let) -> str:
-    """What a scalar of an item is: that of its name, else what it is read from."""
-    return ITEM_MEANINGS.get(let.symbol.name) or str(let.value)
+def _function(statements: Sequence[_Decoding], attention: str) -> Stage:
+    doc = "An item as cube and vector cores see it."
+    name = stage_name(FUNCTION, attention)
+    return Stage(
+        name=name, core=Core.AIC, doc=doc, body=Seq(body=tuple(statements)), attention_name=attention
+    )
 
 
 def _item_loops(tree: Statement) -> Iterator[For]:
@@ -92,17 +172,49 @@ def _item_loops(tree: Statement) -> Iterator[For]:
             yield from _item_loops(child)
 
 
-def _leading_lets(loop: For) -> Iterator[Let]:
+def _same_turns(first: For, second: For) -> bool:
+    bounds = ((first.begin, second.begin), (first.end, second.end), (first.step, second.step))
+    return first.var.same(second.var) and all(mine.same(other) for mine, other in bounds)
+
+
+def _attention_of(loop: For) -> str:
+    """The attention whose stages a loop has; empty if it has those of several, or of none."""
+    names = {item.attention_name for item in loop.walk() if isinstance(item, Stage)} - {""}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _all_named(attentions: Sequence[str]) -> bool:
+    return all(attentions) and len(set(attentions)) == len(attentions)
+
+
+def _alike_at_first(first: For, second: For, known: Iterable[str]) -> list[_Decoding]:
+    """The statements that two loops begin with alike, and that take nothing from others in front of them."""
+    others = {defined(item): item for item in _leading(second)}
+    arrays = {item.array.name for item in _leading(first) if isinstance(item, Collect)}
+    have, found = {*known, first.var.name}, list[_Decoding]()
+    for item in _leading(first):
+        other = others.get(defined(item))
+        takes = {symbol.name for symbol in free(item).values() if symbol.scope is not Scope.MEMBER}
+        takes |= arrays & {load.source for load in loads_of(item)}
+        if other is not None and takes <= have and Comparison().same(item, other):
+            found.append(item)
+            have.update(defined(item), [item.array.name] if isinstance(item, Collect) else [])
+    return found
+
+
+def _leading(loop: For) -> Iterator[_Decoding]:
     for item in loop.body.body:
-        if not isinstance(item, Let):
+        if not isinstance(item, _Decoding):
             return
         yield item
 
 
-def _without(body: Seq, lets: Sequence[Let]) -> Seq:
-    names = {let.symbol.name for let in lets}
-    return Seq(body=tuple(item for item in body.body if not _is_let_of(item, names)), where=body.where)
+def _scalars(statements: Iterable[_Decoding]) -> Iterator[Symbol]:
+    return (item.symbol if isinstance(item, Let) else item.count for item in statements)
 
 
-def _is_let_of(item: Statement, names: set[str]) -> bool:
-    return isinstance(item, Let) and item.symbol.name in names
+def _without(body: Seq, statements: Sequence[_Decoding]) -> Seq:
+    """What is left of a body: its definitions of the same scalars stand in front, too."""
+    names = {defined(item) for item in statements}
+    rest = (item for item in body.body if not isinstance(item, _Decoding) or defined(item) not in names)
+    return Seq(body=tuple(rest), where=body.where)

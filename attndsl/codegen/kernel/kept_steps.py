@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecoding, taken_from_item
+from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecodings, taken_from_item
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.codegen.text.cxx_expressions import cxx_text
@@ -48,10 +48,10 @@ class KeptSteps:
         return textwrap.wrap(f"int64_t {', '.join(self.scalars)};", _WIDTH, subsequent_indent="    ")
 
 
-def kept_steps(program: Program, decoding: ItemDecoding | None) -> Iterator[KeptSteps]:
+def kept_steps(program: Program, decodings: ItemDecodings) -> Iterator[KeptSteps]:
     """The scalars that each kind of core keeps, of each continuous pipeline."""
     for keep in (item for item in program.statements() if isinstance(item, KeepScalars)):
-        whole, single = kept_scalars(keep, decoding)
+        whole, single = kept_scalars(keep, decodings)
         depth = constant(keep.steps.depth.name)
         yield KeptSteps(
             struct=kept_struct(keep),
@@ -75,12 +75,10 @@ def _kept_items(program: Program, depth: str) -> Iterator[str]:
     yield f"{STRUCT} {KEPT_ITEMS}[{depth}];"
 
 
-def kept_scalars(
-    keep: KeepScalars, decoding: ItemDecoding | None
-) -> tuple[frozenset[str], tuple[Symbol, ...]]:
+def kept_scalars(keep: KeepScalars, decodings: ItemDecodings) -> tuple[frozenset[str], tuple[Symbol, ...]]:
     """The scalars that are kept with the item, and those that a step keeps: the slot of its item among them,
     if the item is kept. The slot of a step is where it is kept itself."""
-    whole = taken_from_item((symbol.name for symbol in keep.scalars), decoding)
+    whole = taken_from_item((symbol.name for symbol in keep.scalars), decodings.names(keep.attention_name))
     others = (symbol for symbol in keep.scalars if not symbol.same(keep.steps.slot))
     single = tuple(symbol for symbol in others if symbol.name not in whole)
     names_item = not whole or any(symbol.same(keep.steps.run) for symbol in single)

@@ -9,7 +9,7 @@ from typing import Any
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.event_legend import event_legend
-from attndsl.codegen.kernel.item_decoding import ItemDecoding, item_decoding, meaning_of
+from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.schedule_header import (
     MemoryTable,
@@ -119,8 +119,7 @@ class KernelText:
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
     item: tuple[str, ...]
-    turn: str
-    decoding: tuple[str, ...]
+    decodings: tuple[Function, ...]
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
@@ -151,10 +150,11 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
     name = name or text_name(compiled)
     program, parameter = compiled.program, dtype_parameter(compiled)
     spelling = _spelling(compiled)
-    decoding = item_decoding(program)
+    decodings = item_decodings(program)
     tensors = (*program.parameters, *program.workspace)
-    shared = shared_stages(program, {tensor: spelling.ctype(tensor) for tensor in tensors})
-    cube, vector = (Writer(program, spelling, decoding, shared) for _ in range(2))
+    ctypes = {tensor: spelling.ctype(tensor) for tensor in tensors}
+    shared = shared_stages(program, ctypes, [decoding.function for decoding in decodings.each])
+    cube, vector = (Writer(program, spelling, decodings, shared) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
     helpers = kernel_helpers(_all_expressions(program))
     names = names_of(compiled.operator)
@@ -180,13 +180,12 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
         tensors=tuple(_tensors(program, names, spelling)),
-        item=tuple(_item_members(decoding)),
-        turn=scalar(decoding.loops[0].var) if decoding is not None else "",
-        decoding=cube.decoding_lines(),
+        item=tuple(_item_members(decodings)),
+        decodings=tuple(cube.decodings()),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
-        kept=tuple(kept_steps(program, decoding)),
+        kept=tuple(kept_steps(program, decodings)),
         members=shared.members,
         operands=tuple(shared.operands.values()),
         cube_functions=tuple(cube.functions),
@@ -333,10 +332,13 @@ def _declarations(ctype: str, names: Sequence[str], width: int = _DECLARED) -> I
         yield f"{line};"
 
 
-def _item_members(decoding: ItemDecoding | None) -> Iterator[str]:
+def _item_members(decodings: ItemDecodings) -> Iterator[str]:
     """The members of the struct that an item is decoded to."""
-    for let in decoding.members if decoding is not None else ():
-        yield f"int64_t {scalar(let.symbol)};  // {comment(meaning_of(let))}"
+    for symbol in decodings.members:
+        having = [each for each in decodings.each if symbol.name in each.names]
+        alone = " and ".join(keys_of(each.attention_name) for each in having)
+        whose = f", over {alone}" if len(having) < len(decodings.each) else ""
+        yield f"int64_t {scalar(symbol)};  // {comment(decodings.meaning(symbol))}{whose}"
 
 
 def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:

@@ -94,17 +94,17 @@ class SharedStages:
         return tuple(f"const {TYPE} {each.variable} = {each.name}();" for each in made)
 
 
-def shared_stages(program: Program, ctypes: Mapping[GlobalTensor, str]) -> SharedStages:
+def shared_stages(
+    program: Program, ctypes: Mapping[GlobalTensor, str], functions: Sequence[Stage] = ()
+) -> SharedStages:
     """The stages of a program whose cores are split that share functions.
 
-    ``ctypes``: the C++ types of elements of its tensors.
+    ``ctypes``: the C++ types of elements of its tensors. ``functions``: more stages, which both kinds of core
+    call.
     """
     stages = [_stages(program, core) for core in (Core.AIC, Core.AIV)]
-    attentions = tuple(
-        dict.fromkeys(
-            stage.attention_name for each in stages for stage in each.values() if stage.attention_name
-        )
-    )
+    stages.append({stage.name: stage for stage in functions})
+    attentions = attention_names(program)
     operands = _Operands(program, ctypes)
     pairs: dict[str, _Pairs] = {attention: {} for attention in attentions}
     first_of: dict[str, Stage] = {}
@@ -134,6 +134,13 @@ def shared_stages(program: Program, ctypes: Mapping[GlobalTensor, str]) -> Share
         spelled=spelled,
         taking=frozenset(each.stem for each in first_of.values() if differing & operands.used_by(each)),
     )
+
+
+def attention_names(program: Program) -> tuple[str, ...]:
+    """The names of a program's attentions in order; none where it has one alone."""
+    stages = (_stages(program, core) for core in (Core.AIC, Core.AIV))
+    names = (stage.attention_name for each in stages for stage in each.values())
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 _Pairs = dict[StageOperand, StageOperand]

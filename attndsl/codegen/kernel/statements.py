@@ -28,6 +28,7 @@ from attndsl.codegen.kernel.item_decoding import (
     FUNCTION,
     STRUCT,
     ItemDecoding,
+    ItemDecodings,
     taken_from_item,
 )
 from attndsl.codegen.kernel.kept_steps import (
@@ -40,7 +41,7 @@ from attndsl.codegen.kernel.kept_steps import (
 )
 from attndsl.codegen.kernel.partial_merges import PartialMerge, with_partial_merges
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
-from attndsl.codegen.kernel.shared_stages import SharedStages
+from attndsl.codegen.kernel.shared_stages import SharedStages, keys_of
 from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.expr import Const, Scope, Select, Symbol
@@ -104,11 +105,11 @@ class Writer:
         self,
         program: Program,
         spelling: Spelling,
-        decoding: ItemDecoding | None = None,
+        decodings: ItemDecodings | None = None,
         shared: SharedStages | None = None,
     ) -> None:
         self._spelling = spelling
-        self._decoding = decoding
+        self._decodings = decodings or ItemDecodings()
         self._architecture = program.device.architecture
         self._shared = shared or SharedStages()
         self._stages = self
@@ -120,7 +121,9 @@ class Writer:
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
-        lines = (*self._shared.declarations(outer_stages(tree)), *self._lines(tree, ()))
+        decoding = (each.function for each in self._decodings.each)
+        declared = self._shared.declarations((*outer_stages(tree), *decoding))
+        lines = (*declared, *self._lines(tree, ()))
         return tuple(_INDENT + line if line else line for line in lines)
 
     def _lines(self, statement: Statement, held: _Held, scope: frozenset[str] | None = None) -> Iterator[str]:
@@ -251,12 +254,12 @@ class Writer:
 
     def _collect(self, statement: Collect) -> Iterator[str]:
         """The loop ends with the array full, which C++ has to look at before it looks at the condition."""
-        count, index, array = scalar(statement.count), scalar(statement.index), statement.array
+        count, index, array = self._spelling.expr(statement.count), scalar(statement.index), statement.array
         place = "" if statement.place.same(Const(0)) else f"{self._spelling.expr(statement.place)} + "
         begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
         more = f"{index} < {extent} && {count} < {array.capacity}"
         condition, left, spelled = statement.condition, f"{index}sToSkip", dict[str, str]()
-        yield f"int64_t {count} = 0;"
+        yield f"{'int64_t ' if count == scalar(statement.count) else ''}{count} = 0;"
         if not statement.skip.same(Const(0)):
             yield f"int64_t {left} = {self._spelling.expr(statement.skip)};"
             condition, spelled = condition & (Symbol(left) <= 0), {left: f"{left}--"}
@@ -269,9 +272,9 @@ class Writer:
     def _keep(self, keep: KeepScalars) -> Iterator[str]:
         steps, expr = keep.steps, self._spelling.expr
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
-        _, single = kept_scalars(keep, self._decoding)
+        _, single = kept_scalars(keep, self._decodings)
         yield f"const int64_t {slot} = {counter}++ % {expr(steps.depth)};"
-        whole, _ = kept_scalars(keep, self._decoding)
+        whole, _ = kept_scalars(keep, self._decodings)
         if any(symbol.same(steps.run) for symbol in single) or steps.runs.name in self._read:
             yield f"{runs} += {expr(keep.begins)};"
             if not whole:  # else known since the item was decoded
@@ -315,14 +318,14 @@ class Writer:
             yield f"const int64_t {_EARLIER_SLOT} = {place};"
             place = _EARLIER_SLOT
         yield f"const {kept_struct(keep)} &{_EARLIER} = {kept_member(keep)}[{place}];"
-        if kept_scalars(keep, self._decoding)[0]:
+        if kept_scalars(keep, self._decodings)[0]:
             item = f"{KEPT_ITEMS}[{_EARLIER}.{scalar(keep.steps.run)}]"
             yield f"const {STRUCT} &{_EARLIER_ITEM} = {item};"
 
     def _of_earlier(self, earlier: Earlier) -> Writer:
         """This writer with the scalars of an earlier step in place of those of this one."""
         keep = earlier.keep
-        whole, _ = kept_scalars(keep, self._decoding)
+        whole, _ = kept_scalars(keep, self._decodings)
         kept = {
             symbol.name: f"{_EARLIER_ITEM if symbol.name in whole else _EARLIER}.{scalar(symbol)}"
             for symbol in keep.scalars
@@ -371,17 +374,18 @@ class Writer:
         var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
-        if self._decoding is not None and loop in self._decoding.loops:
-            yield from (_INDENT + line for line in self._decoded(loop, held, self._decoding))
+        if (decoding := self._decodings.at(loop)) is not None:
+            yield from (_INDENT + line for line in self._decoded(loop, held, decoding))
         else:
             yield from self._inside(loop.body, held)
         yield "}"
 
     def _decoded(self, loop: For, held: _Held, decoding: ItemDecoding) -> Iterator[str]:
         """The body of a loop over items, which begins with what all cores decode alike."""
-        call = f"{FUNCTION}({scalar(loop.var)})"
+        given = (*self._shared.arguments(decoding.function), scalar(loop.var))
+        call = f"{self._shared.name(decoding.function)}({', '.join(given)})"
         keeps = [item for item in loop.body.walk() if isinstance(item, KeepScalars)]
-        if any(kept_scalars(keep, decoding)[0] for keep in keeps):
+        if any(kept_scalars(keep, self._decodings)[0] for keep in keeps):
             runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
             yield "// The item takes this place when its first step begins."
             place = scalar(keeps[0].steps.run)
@@ -391,23 +395,39 @@ class Writer:
         else:
             yield f"const {STRUCT} {DECODED} = {call};"
         writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))
-        yield from writer._sequence(decoding.rest(loop), held, frozenset((DECODED,)), decoding.members)
+        yield from writer._sequence(decoding.rest(loop), held, frozenset((DECODED,)), decoding.known())
 
-    def decoding_lines(self) -> tuple[str, ...]:
-        """The body of the function that decodes an item."""
-        if self._decoding is None:
-            return ()
-        places = self._decoding.spelled(FOUND)
-        expr = self._spelling.with_scalars(places).expr
-        lines = (
-            line
-            for let in self._decoding.lets
-            for line in (
-                *_reason(let),
-                f"{places.get(let.symbol.name) or _declared(let)} = {expr(let.value)};",
+    def decodings(self) -> Iterator[Function]:
+        """The functions that decode items."""
+        made = set[str]()
+        for decoding in self._decodings.each:
+            stage = decoding.function
+            name, parameters = self._shared.name(stage), self._shared.parameters(stage)
+            if name in made:
+                continue
+            made.add(name)
+            spelling = (self._inner if stage.name in self._shared.functions else self)._spelling
+            yield Function(
+                name=name,
+                doc="" if name == FUNCTION else f"Of the attention over {keys_of(stage.attention_name)}.",
+                parameters=(*parameters, f"int64_t {scalar(decoding.loops[0].var)}"),
+                lines=tuple(self._spelled(spelling)._decoding_lines(decoding)),
             )
-        )
-        return (f"{STRUCT} {FOUND};", *lines, f"return {FOUND};")
+
+    def _decoding_lines(self, decoding: ItemDecoding) -> Iterator[str]:
+        """The body of the function that decodes an item."""
+        places = decoding.spelled(FOUND)
+        writer = self._spelled(self._spelling.with_scalars(places))
+        complete = len(decoding.members) == len(self._decodings.members)
+        yield f"{STRUCT} {FOUND}{'' if complete else '{}'};"
+        for item in decoding.statements:
+            if isinstance(item, Let):
+                yield from _reason(item)
+                place = places.get(item.symbol.name) or _declared(item)
+                yield f"{place} = {writer._spelling.expr(item.value)};"
+            else:
+                yield from writer._collect(item)
+        yield f"return {FOUND};"
 
     def _branch(self, branch: If, held: _Held) -> Iterator[str]:
         call = self._call_of(branch)
@@ -477,7 +497,7 @@ class Writer:
             if name not in self._given and symbol.scope is Scope.LOCAL
         )
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
-        item, members, scalars = self._with_item(scalars)
+        item, members, scalars = self._with_item(stage, scalars)
         name = self._shared.name(stage)
         first = self._shared.functions.get(stage.name)
         known = next((function for function in self.functions if function.name == name), None)
@@ -500,10 +520,14 @@ class Writer:
         given = [*([item] if item else []), *map(self._spelling.expr, scalars)]
         return f"{name}({', '.join((*self._shared.arguments(stage), *given))});"
 
-    def _with_item(self, scalars: Sequence[Symbol]) -> tuple[str, dict[str, str], tuple[Symbol, ...]]:
+    def _with_item(
+        self, stage: Stage, scalars: Sequence[Symbol]
+    ) -> tuple[str, dict[str, str], tuple[Symbol, ...]]:
         """The item that a stage takes, of this step or of an earlier one, its members as the stage spells
         them, and the scalars that it takes one by one."""
-        found = taken_from_item((symbol.name for symbol in scalars), self._decoding)
+        decodings, shares = self._decodings, stage.name in self._shared.functions
+        names = decodings.common if shares else decodings.names(stage.attention_name)
+        found = taken_from_item((symbol.name for symbol in scalars), names)
         taken = [symbol for symbol in scalars if symbol.name in found]
         places = {self._spelling.expr(symbol).removesuffix(f".{scalar(symbol)}") for symbol in taken}
         if len(places) != 1 or not places <= {DECODED, _EARLIER_ITEM}:

@@ -28,7 +28,7 @@ from attndsl.tile.statements import Collect, For, Let, Seq, Statement, seq
 LIST_ENTRY, ROW_BATCH = Symbol("listEntry"), Symbol("rowBatch")
 _MEMBER_TILE, _MEMBERS, _MEMBER = Symbol("memberTile"), Symbol("members"), Symbol("member")
 _PLACE = Symbol("memberPlace")
-_FOUND, _CANDIDATE = Symbol("found"), Symbol("candidate")
+_FOUND, _CANDIDATE = Symbol("membersFound"), Symbol("candidate")
 
 
 @dataclass(frozen=True, kw_only=True)

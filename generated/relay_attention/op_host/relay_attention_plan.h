@@ -77,6 +77,67 @@ struct Kernel {
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
 };
 
+// Parts the keys of a row are split into, of one attention.
+inline int64_t SplitsOf(const Problem &problem, int64_t tasks, int64_t keyTiles)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    // splits that give each core an item
+    const int64_t splitsForAll = MaxOf(1, MinOf(problem.cores / MaxOf(tasks, 1), keyTiles));
+    // score tiles of the busiest core, an item a core
+    const int64_t tilesOfCore =
+        CeilDiv(tasks * splitsForAll, problem.cores) * CeilDiv(keyTiles, splitsForAll);
+    // splits of a task if a core has 2 items
+    const int64_t twoSplits = MaxOf(1, 2 * problem.cores / MaxOf(tasks, 1));
+    // score tiles of the busiest core with them
+    const int64_t twoTilesOfCore =
+        CeilDiv(tasks * twoSplits, problem.cores) * CeilDiv(keyTiles, twoSplits);
+    // whether they even out the cores
+    const bool twoAreWorth =
+        twoSplits <= keyTiles
+            && twoTilesOfCore * kWorthwhilePart <= tilesOfCore * (kWorthwhilePart - 1);
+    // splits of a task if a core has 3 items
+    const int64_t threeSplits = MaxOf(1, 3 * problem.cores / MaxOf(tasks, 1));
+    // score tiles of the busiest core with them
+    const int64_t threeTilesOfCore =
+        CeilDiv(tasks * threeSplits, problem.cores) * CeilDiv(keyTiles, threeSplits);
+    // whether they even out the cores
+    const bool threeAreWorth =
+        threeSplits <= keyTiles
+            && threeTilesOfCore * kWorthwhilePart <= tilesOfCore * (kWorthwhilePart - 1);
+    const int64_t tasksOfCore = CeilDiv(tasks, problem.cores);  // tasks of the busiest core
+    // items of the busiest core if each task has 3 splits
+    const int64_t thirdsOfCore = CeilDiv(tasks * 3, problem.cores);
+    // whether 3 splits of each task even out the cores
+    const bool thirdsAreEven =
+        thirdsOfCore * kWorthwhilePart <= tasksOfCore * 3 * (kWorthwhilePart - 1)
+            && keyTiles >= kTilesOfEvenSplit * 3;
+    // items of the busiest core if each task has 2 splits
+    const int64_t halvesOfCore = CeilDiv(tasks * 2, problem.cores);
+    // whether 2 splits of each task even out the cores
+    const bool halvesAreEven =
+        halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
+            && keyTiles >= kTilesOfEvenSplit * 2;
+    if (problem.startTogether <= 0) {
+        return 1;
+    } else if (tasks > problem.cores) {
+        if (thirdsAreEven) {
+            return 3;
+        } else if (halvesAreEven) {
+            return 2;
+        } else {
+            return 1;
+        }
+    } else if (twoAreWorth) {
+        return twoSplits;
+    } else if (threeAreWorth) {
+        return threeSplits;
+    } else {
+        return splitsForAll;
+    }
+}
+
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
 inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     RelayAttentionTiling &tiling)
@@ -92,63 +153,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTilesKey = CeilDiv(problem.S1, kernel.tileKeys);
-    // splits that give each core an item
-    const int64_t splitsForAllKey =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKey, 1), keyTilesKey));
-    // score tiles of the busiest core, an item a core
-    const int64_t tilesOfCoreKey =
-        CeilDiv(tiling.tasksKey * splitsForAllKey, problem.cores)
-            * CeilDiv(keyTilesKey, splitsForAllKey);
-    // splits of a task if a core has 2 items
-    const int64_t twoSplitsKey = MaxOf(1, 2 * problem.cores / MaxOf(tiling.tasksKey, 1));
-    // score tiles of the busiest core with them
-    const int64_t twoTilesOfCoreKey =
-        CeilDiv(tiling.tasksKey * twoSplitsKey, problem.cores) * CeilDiv(keyTilesKey, twoSplitsKey);
-    // whether they even out the cores
-    const bool twoAreWorthKey =
-        twoSplitsKey <= keyTilesKey
-            && twoTilesOfCoreKey * kWorthwhilePart <= tilesOfCoreKey * (kWorthwhilePart - 1);
-    // splits of a task if a core has 3 items
-    const int64_t threeSplitsKey = MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKey, 1));
-    // score tiles of the busiest core with them
-    const int64_t threeTilesOfCoreKey =
-        CeilDiv(tiling.tasksKey * threeSplitsKey, problem.cores)
-            * CeilDiv(keyTilesKey, threeSplitsKey);
-    // whether they even out the cores
-    const bool threeAreWorthKey =
-        threeSplitsKey <= keyTilesKey
-            && threeTilesOfCoreKey * kWorthwhilePart <= tilesOfCoreKey * (kWorthwhilePart - 1);
-    // tasks of the busiest core
-    const int64_t tasksOfCoreKey = CeilDiv(tiling.tasksKey, problem.cores);
-    // items of the busiest core if each task has 3 splits
-    const int64_t thirdsOfCoreKey = CeilDiv(tiling.tasksKey * 3, problem.cores);
-    // whether 3 splits of each task even out the cores
-    const bool thirdsAreEvenKey =
-        thirdsOfCoreKey * kWorthwhilePart <= tasksOfCoreKey * 3 * (kWorthwhilePart - 1)
-            && keyTilesKey >= kTilesOfEvenSplit * 3;
-    // items of the busiest core if each task has 2 splits
-    const int64_t halvesOfCoreKey = CeilDiv(tiling.tasksKey * 2, problem.cores);
-    // whether 2 splits of each task even out the cores
-    const bool halvesAreEvenKey =
-        halvesOfCoreKey * kWorthwhilePart <= tasksOfCoreKey * 2 * (kWorthwhilePart - 1)
-            && keyTilesKey >= kTilesOfEvenSplit * 2;
-    if (problem.startTogether <= 0) {
-        tiling.splitsKey = 1;
-    } else if (tiling.tasksKey > problem.cores) {
-        if (thirdsAreEvenKey) {
-            tiling.splitsKey = 3;
-        } else if (halvesAreEvenKey) {
-            tiling.splitsKey = 2;
-        } else {
-            tiling.splitsKey = 1;
-        }
-    } else if (twoAreWorthKey) {
-        tiling.splitsKey = twoSplitsKey;
-    } else if (threeAreWorthKey) {
-        tiling.splitsKey = threeSplitsKey;
-    } else {
-        tiling.splitsKey = splitsForAllKey;
-    }
+    tiling.splitsKey = SplitsOf(problem, tiling.tasksKey, keyTilesKey);
     tiling.itemsKey = tiling.tasksKey * tiling.splitsKey;
     tiling.rowTotal = problem.B * problem.headNum;
     tiling.batchRows = problem.B;
@@ -166,67 +171,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
     tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
-    // splits that give each core an item
-    const int64_t splitsForAllKeyShare =
-        MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasksKeyShare, 1), keyTilesKeyShare));
-    // score tiles of the busiest core, an item a core
-    const int64_t tilesOfCoreKeyShare =
-        CeilDiv(tiling.tasksKeyShare * splitsForAllKeyShare, problem.cores)
-            * CeilDiv(keyTilesKeyShare, splitsForAllKeyShare);
-    // splits of a task if a core has 2 items
-    const int64_t twoSplitsKeyShare = MaxOf(1, 2 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
-    // score tiles of the busiest core with them
-    const int64_t twoTilesOfCoreKeyShare =
-        CeilDiv(tiling.tasksKeyShare * twoSplitsKeyShare, problem.cores)
-            * CeilDiv(keyTilesKeyShare, twoSplitsKeyShare);
-    // whether they even out the cores
-    const bool twoAreWorthKeyShare =
-        twoSplitsKeyShare <= keyTilesKeyShare
-            && twoTilesOfCoreKeyShare * kWorthwhilePart
-                <= tilesOfCoreKeyShare * (kWorthwhilePart - 1);
-    // splits of a task if a core has 3 items
-    const int64_t threeSplitsKeyShare =
-        MaxOf(1, 3 * problem.cores / MaxOf(tiling.tasksKeyShare, 1));
-    // score tiles of the busiest core with them
-    const int64_t threeTilesOfCoreKeyShare =
-        CeilDiv(tiling.tasksKeyShare * threeSplitsKeyShare, problem.cores)
-            * CeilDiv(keyTilesKeyShare, threeSplitsKeyShare);
-    // whether they even out the cores
-    const bool threeAreWorthKeyShare =
-        threeSplitsKeyShare <= keyTilesKeyShare
-            && threeTilesOfCoreKeyShare * kWorthwhilePart
-                <= tilesOfCoreKeyShare * (kWorthwhilePart - 1);
-    // tasks of the busiest core
-    const int64_t tasksOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare, problem.cores);
-    // items of the busiest core if each task has 3 splits
-    const int64_t thirdsOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare * 3, problem.cores);
-    // whether 3 splits of each task even out the cores
-    const bool thirdsAreEvenKeyShare =
-        thirdsOfCoreKeyShare * kWorthwhilePart <= tasksOfCoreKeyShare * 3 * (kWorthwhilePart - 1)
-            && keyTilesKeyShare >= kTilesOfEvenSplit * 3;
-    // items of the busiest core if each task has 2 splits
-    const int64_t halvesOfCoreKeyShare = CeilDiv(tiling.tasksKeyShare * 2, problem.cores);
-    // whether 2 splits of each task even out the cores
-    const bool halvesAreEvenKeyShare =
-        halvesOfCoreKeyShare * kWorthwhilePart <= tasksOfCoreKeyShare * 2 * (kWorthwhilePart - 1)
-            && keyTilesKeyShare >= kTilesOfEvenSplit * 2;
-    if (problem.startTogether <= 0) {
-        tiling.splitsKeyShare = 1;
-    } else if (tiling.tasksKeyShare > problem.cores) {
-        if (thirdsAreEvenKeyShare) {
-            tiling.splitsKeyShare = 3;
-        } else if (halvesAreEvenKeyShare) {
-            tiling.splitsKeyShare = 2;
-        } else {
-            tiling.splitsKeyShare = 1;
-        }
-    } else if (twoAreWorthKeyShare) {
-        tiling.splitsKeyShare = twoSplitsKeyShare;
-    } else if (threeAreWorthKeyShare) {
-        tiling.splitsKeyShare = threeSplitsKeyShare;
-    } else {
-        tiling.splitsKeyShare = splitsForAllKeyShare;
-    }
+    tiling.splitsKeyShare = SplitsOf(problem, tiling.tasksKeyShare, keyTilesKeyShare);
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));

@@ -192,51 +192,29 @@ private:
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
         for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
-            const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
-            // all tasks of one split follow each other: blocks beside each other have other tasks
-            const int64_t split = item / tiling_.tasksKey;
-            const int64_t task = item % tiling_.tasksKey;
-            // heads of one key/value head come in turn: cores share its keys and values in L2
-            const int64_t headTile = task % tiling_.headTiles;
-            const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t heads =
-                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t rowFractals = CeilDiv(heads, kFractal);
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
-            const int64_t visibleEnd =
-                MinOf(kvSeqLenGm_.GetValue(batch)
-                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
-                    tiling_.keyCapacityKey);
-            const int64_t keyEnd = turn >= tiling_.itemsKey ? 0 : visibleEnd;
-            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
-            const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-            const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
+            // The item takes this place when its first step begins.
+            const int64_t itemSlot = (itemsBegunKey_ + 1) % kRing;
+            items_[itemSlot] = DecodeItemForKey(turn);
+            const Item &work = items_[itemSlot];
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryForKey(batch, firstHead, heads, rowFractals, tiles);
+            LoadQueryForKey(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
+                itemsBegunKey_ += tile == 0;
                 cubeStepsKey_[slot].tile = tile;
-                cubeStepsKey_[slot].tiles = tiles;
-                cubeStepsKey_[slot].firstTile = firstTile;
-                cubeStepsKey_[slot].keyEnd = keyEnd;
-                cubeStepsKey_[slot].keyEntry = batch;
-                cubeStepsKey_[slot].kvHead = kvHead;
-                cubeStepsKey_[slot].taskRows = heads;
-                if (tile < tiles) {
-                    ScoreTile(keyOperands, kvHead, batch, heads, rowFractals, keyEnd, firstTile,
-                        tile, slot);
+                cubeStepsKey_[slot].keyEntry = work.batch;
+                cubeStepsKey_[slot].itemSlot = itemSlot;
+                if (tile < work.tiles) {
+                    ScoreTile(keyOperands, work, work.batch, rowFractals, tile, slot);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
                     const CubeStepForKey &earlier = cubeStepsKey_[earlierSlot];
-                    if (earlier.tile < earlier.tiles) {
-                        WeightedTile(keyOperands, earlier.kvHead, earlier.keyEntry,
-                            earlier.taskRows, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(keyOperands, earlierWork, earlier.keyEntry, earlier.tile,
                             earlierSlot);
                     }
                 }
@@ -250,67 +228,29 @@ private:
         const int64_t turnsEndKeyShare =
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
         for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
-            const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
-            // all tasks of one split follow each other: blocks beside each other have other tasks
-            const int64_t split = item / tiling_.tasksKeyShare;
-            const int64_t task = item % tiling_.tasksKeyShare;
-            const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
-            const int64_t memberTile = task % tiling_.memberTiles;
-            const int64_t headTask = task / tiling_.memberTiles;
-            // heads of one key/value head come in turn: cores share its keys and values in L2
-            const int64_t headTile = headTask % tiling_.headTiles;
-            const int64_t kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t heads =
-                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            int64_t found = 0;
-            int64_t candidatesToSkip = memberTile * tiling_.membersPerTask;
-            for (int64_t candidate = 0; candidate < tiling_.batchRows && found < 256; ++candidate) {
-                if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
-                    memberRows_[memberPlace + found++] = candidate;
-                }
-            }
-            const int64_t members = MinOf(found, tiling_.membersPerTask);
-            const int64_t taskRows = heads * members;
-            const int64_t rowFractals = CeilDiv(taskRows, kFractal);
-            const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
-            const int64_t visibleEnd =
-                kvShareMapOfBatch < 0
-                    ? 0
-                    : MinOf(kvShareLenGm_.GetValue(kvShareMapOfBatch), tiling_.keyCapacityKeyShare);
-            const int64_t keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
-            const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-            const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t steps =
-                turn >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
+            // The item takes this place when its first step begins.
+            const int64_t itemSlot = (itemsBegunKeyShare_ + 1) % kRing;
+            items_[itemSlot] = DecodeItemForKeyShare(turn);
+            const Item &work = items_[itemSlot];
+            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryForKeyShare(firstHead, heads, rowFractals, tiles, memberPlace, members);
+            LoadQueryForKeyShare(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
                 itemsBegunKeyShare_ += tile == 0;
-                const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
                 cubeStepsKeyShare_[slot].tile = tile;
-                cubeStepsKeyShare_[slot].tiles = tiles;
-                cubeStepsKeyShare_[slot].firstTile = firstTile;
-                cubeStepsKeyShare_[slot].keyEnd = keyEnd;
-                cubeStepsKeyShare_[slot].keyEntry = listEntry;
-                cubeStepsKeyShare_[slot].kvHead = kvHead;
-                cubeStepsKeyShare_[slot].taskRows = taskRows;
-                if (tile < tiles) {
-                    ScoreTile(keyShareOperands, kvHead, listEntry, taskRows, rowFractals, keyEnd,
-                        firstTile, tile, slot);
+                cubeStepsKeyShare_[slot].keyEntry = work.listEntry;
+                cubeStepsKeyShare_[slot].itemSlot = itemSlot;
+                if (tile < work.tiles) {
+                    ScoreTile(keyShareOperands, work, work.listEntry, rowFractals, tile, slot);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
                     const CubeStepForKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
-                    if (earlier.tile < earlier.tiles) {
-                        WeightedTile(keyShareOperands, earlier.kvHead, earlier.keyEntry,
-                            earlier.taskRows, earlier.keyEnd, earlier.firstTile, earlier.tile,
+                    const Item &earlierWork = items_[earlier.itemSlot];
+                    if (earlier.tile < earlierWork.tiles) {
+                        WeightedTile(keyShareOperands, earlierWork, earlier.keyEntry, earlier.tile,
                             earlierSlot);
                     }
                 }
@@ -345,63 +285,40 @@ private:
         const int64_t turnsEndKey =
             blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
         for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
-            const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
-            // all tasks of one split follow each other: blocks beside each other have other tasks
-            const int64_t split = item / tiling_.tasksKey;
-            const int64_t task = item % tiling_.tasksKey;
-            // heads of one key/value head come in turn: cores share its keys and values in L2
-            const int64_t headTile = task % tiling_.headTiles;
-            const int64_t kvHead = task / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t batch = task / (tiling_.headTiles * tiling_.kvHeads);
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t heads =
-                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
-            const int64_t visibleEnd =
-                MinOf(kvSeqLenGm_.GetValue(batch)
-                    - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
-                    tiling_.keyCapacityKey);
-            const int64_t keyEnd = turn >= tiling_.itemsKey ? 0 : visibleEnd;
-            const int64_t tileTotal = CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
-            const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-            const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(tiles, 1);
-            const int64_t rowsPerCore = CeilDiv(heads, kVectorCores);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, heads);
-            const int64_t rows = MinOf(rowsPerCore, heads - rowBegin);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            // The item takes this place when its first step begins.
+            const int64_t itemSlot = (itemsBegunKey_ + 1) % kRing;
+            items_[itemSlot] = DecodeItemForKey(turn);
+            const Item &work = items_[itemSlot];
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegunKey_++ % kRing;
                 itemsBegunKey_ += tile == 0;
-                const int64_t itemSlot = itemsBegunKey_ % kRing;
                 vectorStepsKey_[slot].tile = tile;
                 vectorStepsKey_[slot].rows = rows;
-                vectorStepsKey_[slot].tiles = tiles;
                 vectorStepsKey_[slot].rowBegin = rowBegin;
-                vectorStepsKey_[slot].steps = steps;
-                vectorStepsKey_[slot].firstHead = firstHead;
                 vectorStepsKey_[slot].itemSlot = itemSlot;
-                vectorStepsKey_[slot].split = split;
-                vectorStepsKey_[slot].batch = batch;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles) {
-                    SoftmaxTile(keyOperands, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
-                        rows);
+                if (tile < work.tiles) {
+                    SoftmaxTile(keyOperands, work.keyEnd, work.firstTile, tile, slot, itemSlot,
+                        rowBegin, rows);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
                     const VectorStepForKey &earlier = vectorStepsKey_[earlierSlot];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles) {
+                    if (earlier.tile < earlierWork.tiles) {
                         UpdateTile(keyOperands, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRowsForKey(earlier.split, earlier.batch, earlier.firstHead,
-                            earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteRowsForKey(earlierWork, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -412,78 +329,40 @@ private:
         const int64_t turnsEndKeyShare =
             firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
         for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
-            const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
-            // all tasks of one split follow each other: blocks beside each other have other tasks
-            const int64_t split = item / tiling_.tasksKeyShare;
-            const int64_t task = item % tiling_.tasksKeyShare;
-            const int64_t memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
-            const int64_t memberTile = task % tiling_.memberTiles;
-            const int64_t headTask = task / tiling_.memberTiles;
-            // heads of one key/value head come in turn: cores share its keys and values in L2
-            const int64_t headTile = headTask % tiling_.headTiles;
-            const int64_t kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
-            const int64_t listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
-            const int64_t firstHead = kvHead * tiling_.group + headTile * tiling_.headsPerTask;
-            const int64_t heads =
-                MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
-            int64_t found = 0;
-            int64_t candidatesToSkip = memberTile * tiling_.membersPerTask;
-            for (int64_t candidate = 0; candidate < tiling_.batchRows && found < 256; ++candidate) {
-                if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
-                    memberRows_[memberPlace + found++] = candidate;
-                }
-            }
-            const int64_t members = MinOf(found, tiling_.membersPerTask);
-            const int64_t taskRows = heads * members;
-            const int64_t batch = members > 0 ? memberRows_[memberPlace] : 0;
-            const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(batch);
-            const int64_t visibleEnd =
-                kvShareMapOfBatch < 0
-                    ? 0
-                    : MinOf(kvShareLenGm_.GetValue(kvShareMapOfBatch), tiling_.keyCapacityKeyShare);
-            const int64_t keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
-            const int64_t tileTotal = taskRows == 0 ? 0 : CeilDiv(keyEnd, kTileKeys);
-            const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
-            const int64_t firstTile = MinOf(split * tilesPerSplit, tileTotal);
-            const int64_t tiles = MinOf(tilesPerSplit, tileTotal - firstTile);
-            const int64_t steps =
-                turn >= tiling_.itemsKeyShare ? kPrefetch : (taskRows == 0 ? 0 : MaxOf(tiles, 1));
-            const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-            const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
-            for (int64_t tile = 0; tile < steps; ++tile) {
+            // The item takes this place when its first step begins.
+            const int64_t itemSlot = (itemsBegunKeyShare_ + 1) % kRing;
+            items_[itemSlot] = DecodeItemForKeyShare(turn);
+            const Item &work = items_[itemSlot];
+            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
+            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
+            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
+            for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegunKeyShare_++ % kRing;
                 itemsBegunKeyShare_ += tile == 0;
-                const int64_t itemSlot = itemsBegunKeyShare_ % kRing;
                 vectorStepsKeyShare_[slot].tile = tile;
                 vectorStepsKeyShare_[slot].rows = rows;
-                vectorStepsKeyShare_[slot].tiles = tiles;
                 vectorStepsKeyShare_[slot].rowBegin = rowBegin;
-                vectorStepsKeyShare_[slot].steps = steps;
                 vectorStepsKeyShare_[slot].itemSlot = itemSlot;
-                vectorStepsKeyShare_[slot].heads = heads;
-                vectorStepsKeyShare_[slot].firstHead = firstHead;
-                vectorStepsKeyShare_[slot].memberPlace = memberPlace;
-                vectorStepsKeyShare_[slot].split = split;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
-                if (tile < tiles) {
-                    SoftmaxTile(keyShareOperands, keyEnd, firstTile, tile, slot, itemSlot, rowBegin,
-                        rows);
+                if (tile < work.tiles) {
+                    SoftmaxTile(keyShareOperands, work.keyEnd, work.firstTile, tile, slot, itemSlot,
+                        rowBegin, rows);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
                     const VectorStepForKeyShare &earlier = vectorStepsKeyShare_[earlierSlot];
+                    const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
-                    if (earlier.tile < earlier.tiles) {
+                    if (earlier.tile < earlierWork.tiles) {
                         UpdateTile(keyShareOperands, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlier.steps - 1) {
-                        WriteRowsForKeyShare(earlier.split, earlier.firstHead, earlier.heads,
-                            earlier.itemSlot, earlier.memberPlace, earlier.rowBegin, earlier.rows);
+                    if (earlier.tile == earlierWork.steps - 1) {
+                        WriteRowsForKeyShare(earlierWork, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -576,29 +455,119 @@ private:
         return found;
     }
 
+    // An item as cube and vector cores see it: its rows, heads and tiles of keys.
+    struct Item {
+        int64_t split;  // its part of the keys of the task
+        int64_t kvHead;  // key/value head
+        int64_t batch;  // batch row
+        int64_t firstHead;  // first query head of the task
+        int64_t heads;  // query heads of the task
+        int64_t taskRows;  // query rows of the task
+        int64_t keyEnd;  // end of the keys of the task
+        int64_t firstTile;  // first key tile of the item
+        int64_t tiles;  // key tiles of the item
+        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t memberPlace;  // where its members begin in memberRows, over keyShare
+        int64_t listEntry;  // which tensors of the lists have its keys and values, over keyShare
+        int64_t members;  // batch rows of the task, over keyShare
+    };
+
+    // Of the attention over key.
+    __aicore__ inline Item DecodeItemForKey(int64_t turn)
+    {
+        Item found{};
+        const int64_t item = MinOf(turn, tiling_.itemsKey - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
+        found.split = item / tiling_.tasksKey;
+        const int64_t task = item % tiling_.tasksKey;
+        // heads of one key/value head come in turn: cores share its keys and values in L2
+        const int64_t headTile = task % tiling_.headTiles;
+        found.kvHead = task / tiling_.headTiles % tiling_.kvHeads;
+        found.batch = task / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        found.taskRows = found.heads;
+        const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(found.batch);
+        const int64_t visibleEnd =
+            MinOf(kvSeqLenGm_.GetValue(found.batch)
+                - (kvShareMapOfBatch >= 0 ? kvShareLenGm_.GetValue(kvShareMapOfBatch) : 0),
+                tiling_.keyCapacityKey);
+        found.keyEnd = turn >= tiling_.itemsKey ? 0 : visibleEnd;
+        const int64_t tileTotal = CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKey);
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(found.tiles, 1);
+        return found;
+    }
+
+    // Of the attention over keyShare.
+    __aicore__ inline Item DecodeItemForKeyShare(int64_t turn)
+    {
+        Item found;
+        const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
+        // all tasks of one split follow each other: blocks beside each other have other tasks
+        found.split = item / tiling_.tasksKeyShare;
+        const int64_t task = item % tiling_.tasksKeyShare;
+        found.memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
+        const int64_t memberTile = task % tiling_.memberTiles;
+        const int64_t headTask = task / tiling_.memberTiles;
+        // heads of one key/value head come in turn: cores share its keys and values in L2
+        const int64_t headTile = headTask % tiling_.headTiles;
+        found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
+        found.listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
+        found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
+        int64_t membersFound = 0;
+        int64_t candidatesToSkip = memberTile * tiling_.membersPerTask;
+        for (int64_t candidate = 0;
+             candidate < tiling_.batchRows && membersFound < 256;
+             ++candidate) {
+            if (kvShareMapGm_.GetValue(candidate) == found.listEntry && candidatesToSkip-- <= 0) {
+                memberRows_[found.memberPlace + membersFound++] = candidate;
+            }
+        }
+        found.members = MinOf(membersFound, tiling_.membersPerTask);
+        found.taskRows = found.heads * found.members;
+        found.batch = found.members > 0 ? memberRows_[found.memberPlace] : 0;
+        const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(found.batch);
+        const int64_t visibleEnd =
+            kvShareMapOfBatch < 0
+                ? 0
+                : MinOf(kvShareLenGm_.GetValue(kvShareMapOfBatch), tiling_.keyCapacityKeyShare);
+        found.keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
+        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
+        found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.steps =
+            turn >= tiling_.itemsKeyShare
+                ? kPrefetch
+                : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        return found;
+    }
+
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryForKey(int64_t batch, int64_t firstHead, int64_t heads,
-        int64_t rowFractals, int64_t tiles)
+    __aicore__ inline void LoadQueryForKey(const Item &work, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0) {
+        if (work.tiles > 0) {
             LoadNz(queryL1,
-                queryGm_[batch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN], heads,
-                tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+                queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
+                work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const StageOperands &operands, int64_t kvHead,
-        int64_t keyEntry, int64_t taskRows, int64_t rowFractals, int64_t keyEnd, int64_t firstTile,
-        int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const StageOperands &operands, const Item &work,
+        int64_t keyEntry, int64_t rowFractals, int64_t tile, int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         operands.keyGm.SetGlobalBuffer(
             operands.keyList.template GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
-        const int64_t keyTile = kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
+        const int64_t keyTile = work.kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
             auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
@@ -613,8 +582,8 @@ private:
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                 SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
-                    const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+                for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+                    const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                     auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -649,15 +618,15 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const StageOperands &operands, int64_t kvHead,
-        int64_t keyEntry, int64_t taskRows, int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot)
+    __aicore__ inline void WeightedTile(const StageOperands &operands, const Item &work,
+        int64_t keyEntry, int64_t tile, int64_t slot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         operands.valueGm.SetGlobalBuffer(
             operands.valueList.template GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
-        const int64_t valueTile = kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
+        const int64_t valueTile =
+            work.kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
         CrossCoreWaitFlag(operands.probRingReady);
         {
             auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
@@ -665,8 +634,8 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
             LoadNzOfAnyPitch(valueL1, operands.valueGm[valueTile], keys, tiling_.headDim,
                 operands.valueStrideT, RoundUp(keys, kFractal));
-            for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
-                const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+            for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+                const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                 const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                 auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -726,16 +695,16 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryForKeyShare(int64_t firstHead, int64_t heads,
-        int64_t rowFractals, int64_t tiles, int64_t memberPlace, int64_t members)
+    __aicore__ inline void LoadQueryForKeyShare(const Item &work, int64_t rowFractals)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
-        if (tiles > 0) {
-            for (int64_t member = 0; member < members; ++member) {
-                const int64_t rowBatch = memberRows_[memberPlace + member];
-                LoadNz(queryL1[member * heads * kFractal],
-                    queryGm_[rowBatch * tiling_.queryStrideB + firstHead * tiling_.queryStrideN],
-                    heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+        if (work.tiles > 0) {
+            for (int64_t member = 0; member < work.members; ++member) {
+                const int64_t rowBatch = memberRows_[work.memberPlace + member];
+                LoadNz(queryL1[member * work.heads * kFractal],
+                    queryGm_[rowBatch * tiling_.queryStrideB
+                        + work.firstHead * tiling_.queryStrideN],
+                    work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
             }
         }
     }
@@ -876,13 +845,13 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
-    __aicore__ inline void WriteRowsForKey(int64_t split, int64_t batch, int64_t firstHead,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRowsForKey(const Item &work, int64_t itemSlot, int64_t rowBegin,
+        int64_t rows)
     {
         PipeBarrier<PIPE_V>();
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-            const int64_t head = firstHead + rowBegin + r0;
+            const int64_t head = work.firstHead + rowBegin + r0;
             // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
             // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
             // of its own.
@@ -904,7 +873,7 @@ private:
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 const int64_t partialRow =
-                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
+                    work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 StoreRows(partialMaxKeyGm_[partialRow * kBlockLanes], maxOut, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);
@@ -924,8 +893,8 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
-    __aicore__ inline void WriteRowsForKeyShare(int64_t split, int64_t firstHead, int64_t heads,
-        int64_t itemSlot, int64_t memberPlace, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRowsForKeyShare(const Item &work, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
@@ -950,17 +919,17 @@ private:
                 CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                for (int64_t run = (rowBegin + r0) / heads;
-                     run < CeilDiv(rowBegin + r0 + stepRows, heads);
+                for (int64_t run = (rowBegin + r0) / work.heads;
+                     run < CeilDiv(rowBegin + r0 + stepRows, work.heads);
                      ++run) {
-                    const int64_t row = MaxOf(0, run * heads - (rowBegin + r0));
+                    const int64_t row = MaxOf(0, run * work.heads - (rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * heads - (rowBegin + r0)) - row;
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                        MinOf(stepRows, (run + 1) * work.heads - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     const int64_t rowBatch =
-                        memberRows_[memberPlace + (rowBegin + r0 + row) / heads];
+                        memberRows_[work.memberPlace + (rowBegin + r0 + row) / work.heads];
                     const int64_t partialRow =
-                        split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
+                        work.split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
                     StoreRows(partialMaxKeyShareGm_[partialRow * kBlockLanes],
                         maxOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes, kBlockLanes);
                     StoreRows(partialSumKeyShareGm_[partialRow * kBlockLanes],
@@ -1070,18 +1039,21 @@ private:
     int64_t stepsBegunKey_ =
         0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
     struct CubeStepForKey {
-        int64_t tile, tiles, firstTile, keyEnd, keyEntry, kvHead, taskRows;
+        int64_t tile, keyEntry, itemSlot;
     } cubeStepsKey_[kRing]{};
     struct CubeStepForKeyShare {
-        int64_t tile, tiles, firstTile, keyEnd, keyEntry, kvHead, taskRows;
+        int64_t tile, keyEntry, itemSlot;
     } cubeStepsKeyShare_[kRing]{};
     struct VectorStepForKey {
-        int64_t tile, rows, tiles, rowBegin, steps, firstHead, itemSlot, split, batch;
+        int64_t tile, rows, rowBegin, itemSlot;
     } vectorStepsKey_[kRing]{};
     struct VectorStepForKeyShare {
-        int64_t tile, rows, tiles, rowBegin, steps, itemSlot, heads, firstHead, memberPlace,
-            split;
+        int64_t tile, rows, rowBegin, itemSlot;
     } vectorStepsKeyShare_[kRing]{};
+    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
+    // one or more. So it takes a place that none of these has.
+    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    Item items_[kRing];
 
     // Arrays that this core has collected
     int64_t memberRows_[kRing * 256];  // batch rows of the task, by member

@@ -1,0 +1,26 @@
+"""What cases for a kernel are asked for first."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.base.package_files import generated_dir
+from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, read_kernel_list
+from attndsl.execute.wanted_kernels import wanted_kernel
+from attndsl.lowering.signature.specialization import feature_names
+from attndsl.spec.operator.loader import load
+
+
+@pytest.mark.parametrize("name", ["self_attention", "relay_attention", "incre_flash_attention"])
+def test_likely_calls_of_a_kernel_pass_what_it_reads_and_nothing_that_it_does_not_know(name: str) -> None:
+    """A kernel without values has no case whose call passes them; the nearest call to the defaults passes
+    them where the kernel's own features alone are asked for."""
+    operator = load(name)
+    for mode in (operator, *operator.modes):
+        folder = generated_dir() / mode.name
+        for listed in read_kernel_list(mode, folder / KERNEL_LIST):
+            wanted = wanted_kernel(mode, listed)
+            passed = {each for each in feature_names(mode) if wanted.likely[f"given({each})"]}
+            assert passed >= listed.special.features, listed.name
+            if not listed.special.features:
+                assert "value" not in passed and "key" not in passed, listed.name
