@@ -87,3 +87,12 @@ def test_gold_links_where_the_compiler_finds_it(tmp_path):
     assert "-fuse-ld=gold" not in linked_with(tmp_path, "without", "echo cannot find ld >&2; exit 1")
     assert "-fuse-ld=gold" not in linked_with(tmp_path, "other", "echo 'GNU ld (Binutils)'")
     assert "-fuse-ld=gold" not in linked_with(tmp_path, "told", "echo 'GNU gold'", "-fuse-ld=bfd")
+
+
+def test_what_is_optimized_in_full_stands_in_no_object_of_the_rest_and_is_linked_first():
+    sources = sorted(toolchain.SOURCES.glob("*.cpp"))
+    units = toolchain._units(sources)
+    assert sorted(each for together in units.values() for each in together) == sources
+    busy = [name for name in units if name.startswith("busy")]
+    assert [*units][: len(busy)] == busy
+    assert {each.stem for name in busy for each in units[name]} == toolchain._BUSY

@@ -49,7 +49,7 @@ _ROW, _POSITION = Symbol("row"), Symbol("position")
 
 
 def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
-    """The step of a mask in bytes.
+    """The lowered mask in bytes.
 
     Raises:
         NotLowered: no rule covers the axes of the mask.

@@ -509,7 +509,7 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasksKeyShare;
         const int64_t task = item % tiling_.tasksKeyShare;
-        found.memberPlace = (itemsBegunKeyShare_ + 1) % kRing * 256;
+        found.memberPlace = (itemsBegunKeyShare_ + 1) % kRing * kMaxRows;
         const int64_t memberTile = task % tiling_.memberTiles;
         const int64_t headTask = task / tiling_.memberTiles;
         // heads of one key/value head come in turn: cores share its keys and values in L2
@@ -521,7 +521,7 @@ private:
         int64_t membersFound = 0;
         int64_t candidatesToSkip = memberTile * tiling_.membersPerTask;
         for (int64_t candidate = 0;
-             candidate < tiling_.batchRows && membersFound < 256;
+             candidate < tiling_.batchRows && membersFound < kMaxRows;
              ++candidate) {
             if (kvShareMapGm_.GetValue(candidate) == found.listEntry && candidatesToSkip-- <= 0) {
                 memberRows_[found.memberPlace + membersFound++] = candidate;
@@ -1056,7 +1056,7 @@ private:
     Item items_[kRing];
 
     // Arrays that this core has collected
-    int64_t memberRows_[kRing * 256];  // batch rows of the task, by member
+    int64_t memberRows_[kRing * kMaxRows];  // batch rows of the task, by member
 
     // Global memory
     GlobalTensor<T> queryGm_;
