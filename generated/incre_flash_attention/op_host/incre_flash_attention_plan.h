@@ -20,7 +20,7 @@
 
 namespace incre_flash_attention_host {
 
-// Meanings of the numbers in a problem.
+// Codes of layouts, dtypes and parameters in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -122,7 +122,7 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
-    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
