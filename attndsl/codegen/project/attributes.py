@@ -23,6 +23,13 @@ class AttributeRow:
     values: str
     meaning: str
 
+    @property
+    def told(self) -> str:
+        """All of it as an entry of a list."""
+        first = f"{self.name} ({self.type}, {self.default})"
+        rest = "; ".join(part for part in (self.values, self.meaning) if part)
+        return f"{first}: {rest}." if rest else f"{first}."
+
 
 def attribute_rows(names: Names) -> Iterator[AttributeRow]:
     """A row for each attribute of the operator's definition."""
@@ -34,8 +41,7 @@ def attribute_rows(names: Names) -> Iterator[AttributeRow]:
         meaning = [item.meaning] if item.meaning else []
         if not spec.choices:  # of which the legal ones are listed
             meaning += (comment(rule.text) for rule in names.rules_of(item))
-        cells = (_TYPES[spec.type], default, values, "; ".join(meaning))
-        yield AttributeRow(f"`{item.name}`", *(cell.replace("|", "\\|") for cell in cells))
+        yield AttributeRow(f"`{item.name}`", _TYPES[spec.type], default, values, "; ".join(meaning))
 
 
 def reserved_inputs(names: Names) -> Iterator[str]:
