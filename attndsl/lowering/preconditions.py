@@ -157,7 +157,8 @@ def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
 
 
 def statistics_have_no_padding(c: Candidate) -> Iterator[Finding]:
-    """Positions after the last query of a batch row get the zeros of the result alone."""
+    """Only the main result is padded: zeros are written for it after the last query of a batch row, and
+    nothing for row statistics."""
     padded = any(pads_rows(node) for node in c.computation.epilogue)
     for output in c.computation.statistics if padded else ():
         yield (
@@ -462,7 +463,9 @@ def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
         same = len(spec.dtypes) == 1 and all(c.operator.tensor(q).dtypes == spec.dtypes for q in queries)
         if not (same or spec.dtype_like or _is_bytes(spec) or spec.name in queries or spec.indexed):
             kept = 'dtype="float32"' if _of_rows(node.axes) else f"dtype={min(queries)}, as the query"
-            what = f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})"
+            if node.name not in multiplied and not _of_rows(node.axes):
+                kept += ', or with dtype="float32" alone'
+            what = f"{node.name} in a dtype other than the query's ({', '.join(spec.dtypes)})"
             yield what, node.where, f"declare it with {kept}"
 
 

@@ -112,7 +112,7 @@ REFUSED = {
         },
         "key, one tensor or a list, without attend.when",
     ),
-    "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
+    "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key in a dtype other than the query's"),
     "integers_stand_for_numbers": (
         {"key_dtype": '"int8"'},
         r"key of dtype int8 beside queries of float16 .*; write attend\.dequantize\(key, scale\)",
@@ -180,7 +180,7 @@ def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_keys_of_another_dtype_than_the_queries_are_refused(tmp_path: Path, dtype: str) -> None:
     made = operator(tmp_path, key_dtype=f'"{dtype}"', io='"float16"')
-    with pytest.raises(NotLowered, match=rf"key of a dtype of its own \({dtype}\)"):
+    with pytest.raises(NotLowered, match=rf"key in a dtype other than the query's \({dtype}\)"):
         compile_(made)
 
 
