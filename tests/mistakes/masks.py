@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mistakes.mistake import Mistake
 from tests.support.right_specs import DENSE, PACKED
 
-_PADDED = (
+PADDED = (
     ("scale = op.param", 'valid = op.input("valid", "B M", dtype="bool", indexed=True)\nscale = op.param'),
     ("i, j = attend.QUERY", "b, i, j = attend.BATCH, attend.QUERY"),
     ("s.where(j <= i)", "s.where(valid[b, j] & (j <= i))"),
@@ -438,7 +438,7 @@ MASKS = (
             "yet; of packed keys, pass it padded, as (B, T), and write valid[b, j]; masks in bytes are "
             "over any of the axes B, S, N, K, Q and T; the reference backend computes it"
         ),
-        instead=_PADDED,
+        instead=PADDED,
     ),
     Mistake(
         "elements at packed keys",
@@ -456,6 +456,6 @@ MASKS = (
             "and nothing says how far that goes; of packed tokens, pass it padded, as (B, M) with M the "
             "longest row, and write valid[b, j]"
         ),
-        instead=_PADDED,
+        instead=PADDED,
     ),
 )
