@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.argument_facts import dtype_of, given, layout_of, longest_of, rows_of, split_of
+from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, split_of
 from attndsl.spec import errors
 from attndsl.spec.binding.call import Call
 from attndsl.spec.binding.shapes import ShapeSolver
@@ -22,7 +22,7 @@ from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.enumerated import choices_text, likely, reserved_bytes
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.lists import is_list, tensor_list
-from attndsl.spec.contract.packed_rows import longest_rows
+from attndsl.spec.contract.packed_rows import longest_rows, measured_by_sums
 
 
 def bind(operator: Contract, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
@@ -298,7 +298,7 @@ def _solve(
     lists: Mapping[str, tuple[Array, ...]],
 ) -> dict[str, str]:
     """The layout of each tensor; what the longest rows measure comes after the prefix sums that tell them."""
-    measured = _measured_by_sums(operator)
+    measured = measured_by_sums(operator)
     layouts = solver.solve({name: array for name, array in arrays.items() if name not in measured}, lists)
     sums = {spec.name for spec in operator.tensors if spec.prefix_sums}
     for constraint in operator.constraints:
@@ -307,26 +307,6 @@ def _solve(
             if failing is not None:
                 constraint.raise_for(operator.name, failing, operator.rules)
     return layouts | solver.solve({name: array for name, array in arrays.items() if name in measured})
-
-
-def _measured_by_sums(operator: Contract) -> set[str]:
-    """Tensors of which the longest rows of prefix sums tell a size, and which tell no size themselves: sums
-    that are wrong would be blamed on their shapes."""
-    longest = {longest_of(spec.name).name for spec in operator.tensors if spec.prefix_sums}
-    told = {
-        dim.name
-        for dim in operator.dims_by_name.values()
-        if dim.definition is not None and dim.definition.symbols() & longest
-    }
-    return {
-        spec.name
-        for spec in operator.tensors
-        if spec.at_least
-        or (
-            spec.indexed
-            and any(size.symbols() & told for each in spec.layouts.values() for size in each.shape())
-        )
-    }
 
 
 def _has_lengths(spec: TensorSpec, arrays: Mapping[str, Array]) -> bool:
