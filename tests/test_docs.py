@@ -110,19 +110,47 @@ def defined(path: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def missing(page: str, package: str = "") -> Iterator[str]:
-    """What a page names that the tree has not: a file, or "`NAME` of `file`", "`NAME` in `file`", "`file`
-    (`NAME`, ...)"."""
-    for name in re.findall(r"`([\w/*]+\.py)`", page):
-        if not files(name, package):
-            yield name
+def named(page: str) -> Iterator[tuple[str, str]]:
+    """The names that a page says to be those of a file, each with the file.
+
+    They are written "`NAME` of `file`", "`NAME` in `file`" or "`file` (`NAME`, ...)".
+    """
     before = re.findall(r"((?:`\w+`(?:, | and | or |\s+))+)(?:of|in)\s+`([\w/*]+\.py)`", page)
     behind = re.findall(r"`([\w/*]+\.py)`\s+\(((?:`\w+`(?:,? and | or |,\s+|\s+)?)+)", page)
     for names, name in [*before, *((names, name) for name, names in behind)]:
+        yield from ((each, name) for each in re.findall(r"`(\w+)`", names))
+
+
+def missing(page: str, package: str = "") -> Iterator[str]:
+    """What a page names that the tree has not: a file, or a name in one."""
+    for name in re.findall(r"`([\w/*]+\.py)`", page):
+        if not files(name, package):
+            yield name
+    for each, name in named(page):
         candidates = [defined(path) for path in files(name, package)]
-        for each in re.findall(r"`(\w+)`", names):
-            if candidates and not any(each in found for found in candidates):
-                yield f"{each} of {name}"
+        if candidates and not any(each in found for found in candidates):
+            yield f"{each} of {name}"
+
+
+@cache
+def computed(path: str) -> frozenset[str]:
+    """The constants of a file that are computed of others, element by element: nobody adds a line to them."""
+    found = set()
+    for node in ast.parse((ROOT.parent / path).read_text()).body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        comprehensions = (ast.SetComp, ast.DictComp, ast.ListComp, ast.GeneratorExp)
+        if any(isinstance(part, comprehensions) for part in ast.walk(node.value)):
+            found |= {each.id for each in targets if isinstance(each, ast.Name)}
+    return frozenset(found)
+
+
+def tables_without_lines(page: str, package: str = "") -> Iterator[str]:
+    """Tables that a recipe sends its reader to, but that have no line to add."""
+    for each, name in named(page):
+        if any(each in computed(path) for path in files(name, package)):
+            yield f"{each} of {name}"
 
 
 @pytest.mark.parametrize("path", BUILT, ids=lambda path: path.stem)
@@ -130,11 +158,27 @@ def test_the_files_and_names_of_a_page_exist(path: Path) -> None:
     assert list(missing(path.read_text(), path.stem)) == []
 
 
+@pytest.mark.parametrize("path", BUILT, ids=lambda path: path.stem)
+def test_tables_that_a_page_names_are_written_by_hand(path: Path) -> None:
+    assert list(tables_without_lines(path.read_text(), path.stem)) == []
+
+
+def test_a_table_that_is_computed_is_found() -> None:
+    page = (
+        "names in `_VECTOR` of `mutate/instructions.py`, fields in `PARAMETERS` of `mutate/instructions.py`"
+    )
+    assert list(tables_without_lines(page)) == ["_VECTOR of mutate/instructions.py"]
+
+
 def test_files_and_names_that_are_not_there_are_found() -> None:
-    right = "`_VECTOR` of `mutate/instructions.py`, `_BINARY`, `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
+    right = (
+        "`PARAMETERS` of `mutate/instructions.py`, `_BINARY`, `_SHIFTS` in `arithmetic.py`, `scores/NAME.py`"
+    )
     assert list(missing(right, "tile")) == []
-    wrong = "`_VECTOR` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`arithmetic.py`, `mutate/gone.py`"
-    expected = ["mutate/gone.py", "_VECTOR of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
+    wrong = (
+        "`PARAMETERS` of `mutate/event_rules.py`, `_BINARY`, `_SHIFT` in\n`arithmetic.py`, `mutate/gone.py`"
+    )
+    expected = ["mutate/gone.py", "PARAMETERS of mutate/event_rules.py", "_SHIFT of arithmetic.py"]
     assert list(missing(wrong, "tile")) == expected
     assert list(missing("`gone/NAME.py`", "tile")) == ["gone/NAME.py"]
     assert list(missing("`arithmetic.py` (`_BINARY`, and\n`_SHIFTS` where it shifts)", "tile")) == []

@@ -1,7 +1,7 @@
 """The phases of a kernel in their order, as a table.
 
 A phase is a loop nest of the kernel: before, inside or after the item loop. A phase names no other phase, and
-no synchronization but by the fields of a Stage that docs/passes/2-derive-flags.md lists. passes/flags derives
+no synchronization but by the fields of a Stage that docs/passes/derive_flags.md lists. passes/flags derives
 the flags between a phase that writes a tensor and one that reads it.
 """
 
@@ -25,7 +25,7 @@ from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
 from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
-from attndsl.lowering.selection.key_ends import find_ends, tells_ends
+from attndsl.lowering.selection.find_key_ends import find_ends, tells_ends
 from attndsl.tile.statements import Seq, Statement, seq
 
 

@@ -14,7 +14,7 @@ from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, n
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
-from attndsl.lowering.masks.visibility import ends_by_position
+from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.target import Architecture
@@ -177,7 +177,7 @@ def with_item_order(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
         order = context.schedule.item_order
         if context.rows.one_position or context.computation.selection is not None:
             return context
-        longest = order == "longest" or (order == "auto" and ends_by_position(context))
+        longest = order == "longest" or (order == "auto" and later_positions_see_more(context))
         mixed = order == "auto" and context.rows.sizes_differ(context)
         return replace(context, longest_first=longest, last_first=longest or mixed)
 
@@ -213,7 +213,14 @@ def item_of_round(context: Context) -> Expr:
 
     Where the longest come first, blocks take one round in one direction and the next in the other, so that
     none has the longest of each. The last whole round begins with the last block: the items of a round that
-    is not whole go to blocks that had the shortest.
+    is not whole go to blocks that had the shortest. Of 7 items, the first the longest, 3 blocks take
+
+        round 0     0  1  2
+        round 1     5  4  3
+        round 2     6
+
+    from the last round to the first: block 0 does 6, 5, 0, block 1 does 4, 1, block 2 does 3, 2. Without the
+    longest first each round is in the order of blocks: 6, 3, 0 and 4, 1 and 5, 2.
     """
     if not context.last_first:
         return turn_of(context)
@@ -227,7 +234,8 @@ def item_of_round(context: Context) -> Expr:
 def _place(context: Context) -> Expr:
     """Which item of a round a block takes: its own number, where items do not begin behind other ones.
 
-    Of several attentions the first says so in the words of the others, so that they decode items alike.
+    Of several attentions the first says so in the words of the others, so that they decode items alike. With
+    3 blocks, items that begin behind 7 others are taken by blocks 1, 2, 0: these have the places 0, 1, 2.
     """
     return turn_of(context) % BLOCK_COUNT if context.attention_name else BLOCK_INDEX
 

@@ -1,7 +1,7 @@
 """The spec: what an author writes, the contract it states, and the binding of a call to concrete sizes.
 
-Authors write ``from attndsl.spec import ...``. The package builds graph nodes and knows nothing of schedules,
-tiles, text or devices. Running a call belongs to :mod:`attndsl.api`.
+Authors write ``from attndsl.spec import ...``. The package builds graph nodes and knows nothing of tiles
+or text. It carries a device, schedule choices and backends by name, and looks into none.
 """
 
 from attndsl.expr import Expr, ExprLike, Symbol, ceil_div, maximum, minimum, one_of, select

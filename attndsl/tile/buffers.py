@@ -9,7 +9,7 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Element, Expr, ExprLike, Load, Scope, as_expr
+from attndsl.expr import Const, Element, Expr, ExprLike, Load, Named, Scope, as_expr
 from attndsl.target import MemorySpace
 
 NUMPY_DTYPES: dict[str, np.dtype] = {
@@ -120,19 +120,25 @@ class ScalarArray:
     """Integers that a core holds in its own scalar memory; a member of the kernel.
 
     Attributes:
-        capacity: how many are collected at most. ``places``: so many collections are held at one time, one
-            behind the other.
+        capacity: how many are collected at most. ``constant``: the constant of the kernel that it is, if any.
+        places: so many collections are held at one time, one behind the other.
     """
 
     name: str
     capacity: int
     meaning: str = ""
     places: Expr = field(default_factory=lambda: Const(1))
+    constant: Named | None = None
+
+    @property
+    def most(self) -> Expr:
+        """The capacity as kernels spell it."""
+        return Const(self.capacity) if self.constant is None else self.constant
 
     @property
     def size(self) -> Expr:
         """Integers of all places."""
-        return self.places * self.capacity
+        return self.places * self.most
 
     def at(self, index: ExprLike) -> Element:
         """One element; only those that were collected last into their place may be read."""

@@ -89,7 +89,7 @@ def headline(statement: Statement) -> str:
         return f"{statement.tensor.name} := element {statement.index} of the list"
     if isinstance(statement, Collect):
         span = f"{statement.begin}..{statement.extent} where {statement.condition}"
-        most = f"at most {statement.array.capacity}"
+        most = f"at most {statement.array.most}"
         most += "" if statement.skip.same(Const(0)) else f" behind the first {statement.skip}"
         place = "" if statement.place.same(Const(0)) else f"[{statement.place}..]"
         return f"{statement.array.name}{place}, {statement.count} := {statement.index} in {span} ({most})"

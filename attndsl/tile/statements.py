@@ -162,7 +162,7 @@ class Steps:
         counter: the steps that have begun on a core, a member of the kernel.
         slot: a step's slot of rings of ``depth`` slots.
         runs: the runs of the loop that have begun and have steps, a member of the kernel.
-        run: a run's slot of ``depth`` slots; runs that are in work at once have different ones.
+        run: a run's slot of ``depth`` slots; runs that are in flight at once have different ones.
         depth: one more than the deepest lag.
     """
 

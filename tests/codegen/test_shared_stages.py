@@ -257,3 +257,11 @@ def test_only_tensors_that_a_kernel_looks_at_are_its_members() -> None:
     names = [tensor.name for tensor in kernel_text(relay()).tensors]
     assert "kvSeqLenGm_" in names and "queryGm_" in names
     assert not {"attentionMaskGm_", "seqLenGm_"} & set(names)
+
+
+def test_the_members_of_a_task_have_room_by_the_schedule_header_alone() -> None:
+    """An edit of kMaxRows there changes the array, its parts, and the loop that fills one."""
+    text = device_files([relay()])[kernel_path(relay())]
+    assert re.search(r"int64_t memberRows_\[kRing \* kMaxRows\];", text)
+    assert re.search(r"memberPlace = .* % kRing \* kMaxRows;", text)
+    assert re.search(r"membersFound < kMaxRows;", text)

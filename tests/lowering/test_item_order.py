@@ -11,7 +11,7 @@ import pytest
 from attndsl.expr import Symbol
 from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.masks.visibility import ends_by_position
+from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.lowering.work_partition import add_work_fields, item_of_round, round_of_turn, with_item_order
@@ -106,6 +106,18 @@ def test_blocks_have_every_item_once(items: int, blocks: int) -> None:
     assert sorted(found) == list(range(items))
 
 
+@pytest.mark.parametrize(
+    ("mask", "taken"),
+    [(CAUSAL, [[6, 5, 0], [4, 1], [3, 2]]), (BEFORE, [[6, 3, 0], [4, 1], [5, 2]])],
+    ids=["longest first", "in turn"],
+)
+def test_three_blocks_take_seven_items_as_the_example_says(mask: Change, taken: list[list[int]]) -> None:
+    """That of ``item_of_round``."""
+    c = prompts(mask)
+    known = {**numbers(c, B=1, N=1, Q=256, cores=3), "items": 7, "blocks": 3}
+    assert [turns(c, known, block) for block in range(3)] == taken
+
+
 @pytest.mark.parametrize("mask", [CAUSAL, BEFORE], ids=["longest first", "in turn"])
 def test_blocks_begin_with_the_smallest_task_and_drain_with_one_that_exists(mask: Change) -> None:
     c = prompts(mask)
@@ -163,7 +175,7 @@ def test_the_longest_come_first_where_later_positions_see_more() -> None:
     assert not prompts(CAUSAL, item_order="splits").longest_first
     assert Schedule().item_order == "auto"
     decoding = context(attention(PADDED, scores=[CAUSAL]))  # one position a batch row
-    assert ends_by_position(decoding) and not with_item_order((decoding,))[0].longest_first
+    assert later_positions_see_more(decoding) and not with_item_order((decoding,))[0].longest_first
 
 
 def test_packed_prompts_have_the_same_order() -> None:

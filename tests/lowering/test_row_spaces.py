@@ -332,3 +332,14 @@ def test_rows_are_grouped_only_where_batch_rows_share_everything() -> None:
     output = nodes.Output(name="out", source=merged, dtype="query", axes=("B", "N", "Q", "E"))
     assert type(contexts(output)[0].rows) is DecodingRows  # each batch row has a length of its own
     assert type(contexts(output)[1].rows) is DecodingRows
+
+
+def test_as_many_members_are_collected_as_a_task_may_have_rows() -> None:
+    """By the constant that the schedule header has: who edits it there has edited the array."""
+    c = grouped()
+    assert isinstance(c.rows, GroupedRows)
+    rows = c.rows.in_flight(Const(2), Symbol("coming"))
+    assert rows.member_rows.capacity == c.max_rows.value
+    assert str(rows.member_rows.size) == f"2 * {c.max_rows.name}"
+    assert str(rows.first_member) == f"coming * {c.max_rows.name}"
+    assert any(each.named.same(rows.member_rows.most) for each in c.inventory.constants)

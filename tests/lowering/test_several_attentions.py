@@ -1,4 +1,4 @@
-"""Several attentions in one kernel: which block has which items, and items that are in work at once."""
+"""Several attentions in one kernel: which block has which items, and items that are in flight at once."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def call(rows: int, groups: int, own: int, shared: list[int], seed: int = 0) -> 
 def test_rows_collected_for_items_in_flight_stay_their_own(
     groups: int, rows: int, cores: int, backend: str
 ) -> None:
-    """Shared keys fit a tile, so that three groups are in work at once, each with batch rows of its own."""
+    """Shared keys fit a tile, so that three groups are in flight at once, each with batch rows of its own."""
     given = call(rows, groups, 20, [(5 * group) % 37 for group in range(1, groups + 1)])
     expected = np.asarray(relay(**given), np.float32)
     bound = relay.bind(**given)

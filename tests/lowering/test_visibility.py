@@ -12,7 +12,7 @@ from attndsl.expr import Compare, Const, Expr, Symbol, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.interval_bounds import extreme
-from attndsl.lowering.masks.visibility import hidden_keys
+from attndsl.lowering.masks.visibility import visible_intervals
 from attndsl.lowering.masks.visible_interval import key_interval, visible_interval
 from tests.support.self_attention_calls import causal
 from tests.support.small_specs import (
@@ -157,16 +157,16 @@ def test_only_masks_that_nothing_undoes_hide_keys() -> None:
     causal = masked(j <= i)
     window = masked(i - j < W, source=causal)
     added = nodes.Elementwise(op="add", inputs=(window, SCORES), axes=nodes.SCORE_AXES)
-    assert len(hidden_keys((causal, window))) == 2
-    assert len(hidden_keys((causal, added, window))) == 1
-    assert hidden_keys((causal, added)) == ()
-    assert hidden_keys((masked(j <= i, value=-1e4),)) == ()
+    assert len(visible_intervals((causal, window))) == 2
+    assert len(visible_intervals((causal, added, window))) == 1
+    assert visible_intervals((causal, added)) == ()
+    assert visible_intervals((masked(j <= i, value=-1e4),)) == ()
     in_bytes = nodes.Input(name="mask", axes=("B", "T"))
     hide = nodes.Replace(source=causal, condition=in_bytes, value=float("-inf"), axes=nodes.SCORE_AXES)
     small = nodes.Replace(source=causal, condition=in_bytes, value=-1e4, axes=nodes.SCORE_AXES)
-    assert len(hidden_keys((causal, hide, window))) == 2
-    assert len(hidden_keys((causal, hide))) == 1
-    assert hidden_keys((causal, small)) == ()
+    assert len(visible_intervals((causal, hide, window))) == 2
+    assert len(visible_intervals((causal, hide))) == 1
+    assert visible_intervals((causal, small)) == ()
 
 
 def test_bounds_that_grow_with_the_query_are_taken_at_the_ends() -> None:

@@ -21,7 +21,7 @@ from attndsl.tile.program import Program
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 STEPS = ["lowered", *(each.name for each in PASSES)]
-FILES = {name: f"{number}_{name}.txt" for number, name in enumerate(STEPS)}
+FILES = {name: f"{name}.txt" for name in STEPS}
 GRAPH = "graph.txt"
 
 

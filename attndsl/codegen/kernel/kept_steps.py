@@ -63,7 +63,7 @@ def kept_steps(program: Program, decodings: ItemDecodings) -> Iterator[KeptSteps
 
 
 def _kept_items(program: Program, depth: str) -> Iterator[str]:
-    """The array of the items in work, and why their places suffice."""
+    """The array of the items in flight, and why their places suffice."""
     steps = [item for item in program.statements() if isinstance(item, Earlier)]
     last = max(steps, key=lambda item: item.back)
     distance = cxx_text(Const(last.back) if last.distance is None else last.distance)

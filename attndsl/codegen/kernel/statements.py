@@ -257,7 +257,7 @@ class Writer:
         count, index, array = self._spelling.expr(statement.count), scalar(statement.index), statement.array
         place = "" if statement.place.same(Const(0)) else f"{self._spelling.expr(statement.place)} + "
         begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
-        more = f"{index} < {extent} && {count} < {array.capacity}"
+        more = f"{index} < {extent} && {count} < {self._spelling.expr(array.most)}"
         condition, left, spelled = statement.condition, f"{index}sToSkip", dict[str, str]()
         yield f"{'int64_t ' if count == scalar(statement.count) else ''}{count} = 0;"
         if not statement.skip.same(Const(0)):

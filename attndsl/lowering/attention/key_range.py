@@ -34,10 +34,10 @@ from attndsl.lowering.emit.loop_scalars import (
 )
 from attndsl.lowering.masks.visibility import (
     begins_late,
-    ends_by_position,
+    end_of_positions,
     first_visible,
-    visible_end,
-    visible_end_of,
+    later_positions_see_more,
+    task_end,
 )
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.statements import Let, Statement
@@ -50,7 +50,7 @@ def key_range(context: Context) -> list[Statement]:
     """The item's key tiles: an even share of the tiles with keys that some row of the task may see."""
     total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
     where, first, end = context.keys.where, context.keys.first(context), context.keys.valid_rows(context)
-    seen, seen_end = first_visible(context), visible_end(context)
+    seen, seen_end = first_visible(context), task_end(context)
     bounds: list[Statement] = []
     count = ceil_div(KEY_END, context.tile_keys)
     if first is not None:
@@ -123,14 +123,14 @@ def _tile_range(context: Context) -> tuple[Expr, Expr]:
 
 def sees_by_band(context: Context) -> bool:
     """Whether the bands of a task's rows may see unequal parts of its last tiles."""
-    return context.schedule.max_rows > BAND_ROWS and ends_by_position(context)
+    return context.schedule.max_rows > BAND_ROWS and later_positions_see_more(context)
 
 
 def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
     """Of the ``keys`` of the running tile those up to the last that rows ``first`` to ``last`` of the task
     may see, in whole repeats; one repeat at least, so that every band takes part in every tile."""
     positions = context.rows.positions_of(first, last)
-    end = None if positions is None else visible_end_of(context, positions)
+    end = None if positions is None else end_of_positions(context, positions)
     if end is None:
         return keys
     return minimum(keys, round_up(maximum(1, end - FIRST_KEY), REPEAT_LANES))

@@ -15,7 +15,7 @@ from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.probabilities import store, to_cube
-from attndsl.lowering.attention.requantize import int32_partial, keep_steps, quantize, spread_steps
+from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
 from attndsl.lowering.attention.row_sums import adds_rounded, row_sums
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.second_run import first_time
@@ -210,7 +210,7 @@ def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _Ti
         return [
             *scored(context, modifiers, scores),
             *_update_maximum(context),
-            *(keep_steps(context, b, tile_row(context)) if quantizes else ()),
+            *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
             *exponentials(context, b.new_max),
             *_rescaling(context),
             *sums.of_exponentials,
@@ -280,7 +280,7 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
                     dst=partial, src=whole(arrives, 0, count * padded_size), mode="CAST_RINT", where=where
                 ),
                 Note(text="partial = partial * step"),
-                spread_steps(context, b, tile_row(context, r0)),
+                spread_scales(context, b, tile_row(context, r0)),
                 scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
             ]
         source = out_ring(context).region(offset, 1, count * padded_size)

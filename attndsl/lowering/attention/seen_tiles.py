@@ -48,7 +48,7 @@ def numbers_tiles(context: Context) -> bool:
 def _has_gaps(context: Context) -> bool:
     """Whether masks tell tiles in the middle that no row sees.
 
-    A selection runs over the tiles of a row again, and given steps of probabilities need all of its keys in
+    A selection runs over the tiles of a row again, and given scales of probabilities need all of its keys in
     one item.
     """
     whole = context.computation.selection is not None or context.attention.requantize is not None
@@ -106,7 +106,7 @@ def _parts(context: Context, lists: SelectedRows) -> Expr:
 
 
 def seen_tiles(context: Context) -> ScalarArray:
-    """The array of the numbers of an item's tiles, of all items in work."""
+    """The array of the numbers of an item's tiles, of all items in flight."""
     name, meaning = context.label("seenTiles"), "key tiles that a row of the task sees"
     return ScalarArray(name=name, capacity=MOST_TILES, meaning=meaning, places=context.items_in_flight)
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr
-from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.lowering.keys.source_rules import key_source
 from attndsl.lowering.match.computation import Attention, Computation
-from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.lowering.rows.grouped_rows import grouped_rows
-from attndsl.lowering.rows.positioned_rows import PositionedRows
 from attndsl.lowering.rows.row_rules import row_space
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.target import Device
@@ -50,16 +46,8 @@ def _context(
     device: Device,
     inventory: Inventory,
 ) -> Context:
-    rows = row_space(
-        attention.query,
-        one_position=signature.extents.get("Q", Const(1)).same(Const(1)),
-        existing=existing_queries(computation),
-        whole_positions=computation.selection is not None,  # a position's heads are added on one core
-    )
-    lists = attention.selected
-    if lists is not None and isinstance(rows, PositionedRows) and {"Q", "H", "S"} & set(_axes(lists.blocks)):
-        rows = replace(rows, alike=Const(1) if lists.queries is None else lists.queries)
-    rows = grouped_rows(rows, computation, attention, schedule.max_rows)
+    one_position = signature.extents.get("Q", Const(1)).same(Const(1))
+    rows = row_space(computation, attention, one_position=one_position, max_rows=schedule.max_rows)
     keys = key_source(attention.keys, "key", rows.list_entry())
     values = key_source(attention.values, "value", rows.list_entry())
     quantized = keys.quantization is not None or values.quantization is not None
@@ -77,11 +65,6 @@ def _context(
         values=values,
         attention_name=_attention_name(computation, attention, keys),
     )
-
-
-def _axes(node: nodes.Node) -> nodes.Axes:
-    axes: nodes.Axes = getattr(node, "axes", ())
-    return axes
 
 
 def _attention_name(computation: Computation, attention: Attention, keys: KeySource) -> str:

@@ -31,7 +31,8 @@ class Modifier:
         scratch: further vector buffers.
         load_tile, prepare_tile: statements at the start of a tile.
         load_rows, apply: statements for the rows of each step, before and after the scores have arrived.
-        begin: what of the rest needs no scores: it runs beside what is done to them first.
+        begin: statements that do not read the scores, emitted right after the loads: they overlap with the
+            widening and scaling of the scores.
         finish: what follows ``apply``, and touches no lane after the last key.
         of_probabilities: whether it acts once these are probabilities, and the sums of rows have taken them.
     """

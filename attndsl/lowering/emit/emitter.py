@@ -48,6 +48,9 @@ from attndsl.tile.naming import camel, stage_name
 from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import Seq, Stage
 
+MAX_ROWS = "maxRows"
+"""The constant with the query rows of a task, at most."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Emitter:
@@ -189,7 +192,9 @@ class Emitter:
     @property
     def ring(self) -> Named:
         """Slots of the workspace rings."""
-        return self._option("ring", "ring", "workspace slots between cube and vector cores")
+        return self._option(
+            "ring", "ring", "slots of a workspace ring between cube and vector cores, at most"
+        )
 
     @property
     def base_n(self) -> Named:
@@ -240,7 +245,7 @@ class Emitter:
     @property
     def max_rows(self) -> Named:
         """Query rows of one task, at most."""
-        return self._option("maxRows", "max_rows", "query rows of one task, at most")
+        return self._option(MAX_ROWS, "max_rows", "query rows of one task, at most")
 
     @property
     def rows_per_band(self) -> Named:

@@ -177,7 +177,10 @@ class Inventory:
         return known
 
     def tensor(self, name: str, dtype: str, elements: Expr, shared: str, meaning: str) -> GlobalTensor:
-        """A workspace tensor. Its place are tiling fields that :func:`tiling.place_workspace` computes."""
+        """A workspace tensor.
+
+        Its place are tiling fields that :func:`attndsl.lowering.work_partition.place_workspace` computes.
+        """
         offset: Expr = tiling_scalar(f"{name}Offset")
         if shared == "block":
             offset = offset + BLOCK_INDEX * tiling_scalar(f"{name}Part")

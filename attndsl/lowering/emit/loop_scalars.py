@@ -1,17 +1,14 @@
 """The scalars of a kernel, and the numbers of the vector unit that rules compute with.
 
-Scalar names (all ``int64``), in the order they come into being inside a kernel:
+Scalar names (all ``int64``), in the order they come into being inside a kernel; ``ITEM_MEANINGS`` says what
+those of an item are:
 
     item      unit of work of a block: a task and a key range
-    task, split               what an item stands for, split by split
-    batch, kvHead             the task's batch row and key/value head
-    firstHead, heads          its query heads; firstQuery, queries: its query positions
-    taskRows                  its rows, heads * queries; rowFractals: fractals of 16 rows that they fill
-    keyBegin  first key that some row of the task may see, where it is not 0; keyEnd: after the last
-    firstTile, tiles          the item's range of key tiles
-    steps     steps of the item in a continuous pipeline: its tiles, one for rows without keys
+    task, split, batch, kvHead, firstHead, heads, firstQuery, queries, taskRows     of its task
+    rowFractals               fractals of 16 rows that the task's rows fill
+    keyBegin, keyEnd, firstTile, tiles, steps     of its keys; keyBegin where that is not 0
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
-    itemSlot  the item's slot of the statistics of the rows of all items in work
+    itemSlot  the item's slot of the statistics of the rows of all items in flight
     rowBegin, rows            the task's rows of one vector core
     r0, stepRows              first row of a vector step, and how many; head, queryIndex: where a row stands
     span      lanes from a step's first score to its last, in whole repeats

@@ -157,7 +157,7 @@ class ListedRows(Contiguous):
         return [Let(symbol=self.entry, value=self._entry(emit), where=self.where), *own]
 
     def locate(self, emit: Emitter) -> list[Statement]:
-        """A tile picks its tensor itself: tiles of several tasks may be in work at once."""
+        """A tile picks its tensor itself: tiles of several tasks may be in flight at once."""
         tensor, found = emit.parameter(self.name), super().locate(emit)
         if not tensor.listed:
             return found

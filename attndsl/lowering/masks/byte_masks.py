@@ -29,7 +29,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, LEGAL_AXES, OF_ALL_ROWS, OF_POSITIONS
-from attndsl.lowering.masks.hidden_lanes import hide_lanes, score_lanes
+from attndsl.lowering.masks.hidden_lanes import hidden_value, hide_lanes, score_lanes
 from attndsl.lowering.masks.mask_bits import (
     BITS_BLOCK,
     HALF_REPEAT,
@@ -49,7 +49,7 @@ _ROW, _POSITION = Symbol("row"), Symbol("position")
 
 
 def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
-    """The step of a mask in bytes.
+    """The lowered mask in bytes.
 
     Raises:
         NotLowered: no rule covers the axes of the mask.
@@ -127,7 +127,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
 
 def _of_whole_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """A mask without columns: one byte decides on all keys of a row."""
-    score, value = vector_buffers(context).score, Const(float(node.value))
+    score, value = vector_buffers(context).score, hidden_value(context, node)
 
     def hide(row: Expr) -> Statement:
         byte = context.parameter(mask.name).at(_row_of(context, mask))

@@ -38,7 +38,7 @@ def mask_kind(node: nodes.Replace, known: KnownNumbers) -> MaskKind:
 
 
 def lower_mask(context: Context, node: nodes.Node) -> Modifier:
-    """The step of a mask.
+    """The lowered mask.
 
     Raises:
         NotLowered: no rule covers the condition.

@@ -2,8 +2,8 @@
 
 A mask is data: nothing but its bytes says which keys no row of a task sees. Where blocks are selected, the
 vector cores look through it once, before all items, and leave the end of the keys that each position sees
-(selection/key_ends.py); a task then goes as far as one of its positions. A position that sees no key at all
-has all of them: its hidden keys share the weight.
+(selection/find_key_ends.py); a task then goes as far as one of its positions. A position that sees no key
+at all has all of them: its hidden keys share the weight.
 
 Of a mask that puts the lowest number, not -inf, hidden keys have no weight beside a score above that number.
 """
@@ -25,9 +25,9 @@ _AXES: nodes.Axes = ("Q", "T")
 
 
 class BytesMask(NamedTuple):
-    """A mask as it is stored, ``tensor``, and the step of the scores that it hides keys in, ``step``."""
+    """A mask as it is stored, ``tensor``, and the score modifier that hides keys by it, ``modifier``."""
 
-    step: nodes.Replace
+    modifier: nodes.Replace
     tensor: nodes.Input
 
 
@@ -48,13 +48,14 @@ def telling_mask(context: Context) -> BytesMask | None:
     return mask if plain and context.rows.one_batch_row else None
 
 
-def bytes_mask(step: nodes.Replace) -> BytesMask | None:
-    """The stored mask that a step hides keys by, or None of other conditions."""
-    mask = step.condition.source if isinstance(step.condition, nodes.Opposite) else step.condition
-    return BytesMask(step, mask) if isinstance(mask, nodes.Input) else None
+def bytes_mask(modifier: nodes.Replace) -> BytesMask | None:
+    """The stored mask that a modifier hides keys by, or None of other conditions."""
+    condition = modifier.condition
+    mask = condition.source if isinstance(condition, nodes.Opposite) else condition
+    return BytesMask(modifier, mask) if isinstance(mask, nodes.Input) else None
 
 
-def key_ends(context: Context) -> GlobalTensor:
+def key_ends_tensor(context: Context) -> GlobalTensor:
     """The workspace tensor of the ends, one for each position of the longest batch row."""
     positions = context.host(context.signature.extents["Q"])
     meaning = "ends of the keys that positions see"
@@ -65,5 +66,5 @@ def told_end(context: Context) -> Expr | None:
     """The end of the keys that some position of the task sees; None where nothing tells."""
     if telling_mask(context) is None:
         return None
-    end = key_ends(context).at(FIRST_QUERY + _POSITION)
+    end = key_ends_tensor(context).at(FIRST_QUERY + _POSITION)
     return Fold("max", end, _POSITION.name, QUERIES, "LastEnd")

@@ -21,7 +21,7 @@ from attndsl.lowering.masks.visible_interval import Interval
 from attndsl.lowering.match.schedule_options import GRANULE
 
 
-def hidden_keys(
+def visible_intervals(
     modifiers: tuple[nodes.Node, ...], known: KnownNumbers | None = None, *, softmax: bool = True
 ) -> tuple[Interval, ...]:
     """The intervals that masks show, where nothing but hiding acts on the scores after them.
@@ -59,7 +59,7 @@ def first_visible(context: Context) -> Expr | None:
     return None if found is None else found // GRANULE * GRANULE
 
 
-def visible_end(context: Context) -> Expr | None:
+def task_end(context: Context) -> Expr | None:
     """A key after the last that any row of the task sees; None where that is not known."""
     known = over_task(context, [extreme(each.end, low=False) for each in _intervals(context)], minimum)
     told = told_end(context)
@@ -68,18 +68,18 @@ def visible_end(context: Context) -> Expr | None:
     return minimum(known, told)
 
 
-def visible_end_of(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:
+def end_of_positions(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:
     """The same for some query positions of the task, the first and the last."""
     bounds = [extreme(each.end, low=False) for each in _intervals(context)]
     return over_positions(context, bounds, minimum, positions)
 
 
-def visible_ends(context: Context) -> tuple[Expr, ...]:
+def row_ends(context: Context) -> tuple[Expr, ...]:
     """Ends of the keys that a row sees, expressions of b, n and i: of each mask that hides later keys."""
     return tuple(each.end for each in _intervals(context) if each.end is not None)
 
 
-def ends_by_position(context: Context) -> bool:
+def later_positions_see_more(context: Context) -> bool:
     """Whether later query positions see more keys, so that tasks have unequal numbers of tiles."""
     ends = [each.end for each in _intervals(context) if each.end is not None]
     return any("i" in end.symbols() and extreme(end, low=False) is not None for end in ends)
@@ -102,4 +102,4 @@ def begins_late(context: Context) -> bool:
 def _intervals(context: Context) -> tuple[Interval, ...]:
     attention = context.attention
     softmax = attention.softmax is not None
-    return hidden_keys(attention.modifiers, known_numbers(context), softmax=softmax)
+    return visible_intervals(attention.modifiers, known_numbers(context), softmax=softmax)

@@ -39,5 +39,5 @@ def _unsplit(computation: Computation) -> Iterator[RequiredOption]:
         yield RequiredOption("split_kv", 1, "a selection needs probabilities under all keys", where)
     for node in (each.requantize for each in computation.attentions):
         if node is not None and node.scale is not None:
-            why = "given steps divide probabilities under the maximum of all keys so far"
+            why = "given scales divide probabilities under the maximum of all keys so far"
             yield RequiredOption("split_kv", 1, why, node.where)

@@ -57,8 +57,9 @@ class Schedule:
         slots: slots of each unified-buffer load and store buffer (2: double buffering).
         result_slots: the same for buffers of weighted sums, results, partials and their merge.
         widen_lead: tiles by which quantized keys and values are widened ahead of the scores.
-        max_rows: query rows of one task, the query heads that share a key/value head; above 128 in bands of
-            128 rows, which read keys and values from L1.
+        max_rows: query rows of one task at most: query heads that share a key/value head, times query
+            positions or batch rows that share keys; above 128 in bands of 128 rows, which read keys and
+            values from L1.
         split_kv: parts the keys of a row are split into; "idle": as many as idle cores allow; "even": more if
             that evens out the cores, two or three a task or, of fewer tasks than cores and several
             attentions, as many as give a core two or three; "auto": "even" with one query position a batch

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, select
+from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
-from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.emit.emitter import MAX_ROWS, Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, STEP_ROWS, TASK
 from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.operation_chains import other_operand
@@ -50,7 +50,7 @@ class GroupedRows(DecodingRows):
 
     def in_flight(self, items: Expr, next_item: Expr) -> GroupedRows:
         rows = replace(self.member_rows, places=items)
-        return replace(self, member_rows=rows, first_member=next_item * rows.capacity)
+        return replace(self, member_rows=rows, first_member=next_item * rows.most)
 
     def _member(self, number: Expr | int) -> Expr:
         """The batch row of a member of the task."""
@@ -189,7 +189,10 @@ def grouped_rows(rows: RowSpace, computation: Computation, attention: Attention,
         entries_axis=tensors.axes[0],
         keys_axis=next(axis for axis in tensors.axes if axis in "TU"),
         member_rows=ScalarArray(
-            name="memberRows", capacity=max_rows, meaning="batch rows of the task, by member"
+            name="memberRows",
+            capacity=max_rows,
+            meaning="batch rows of the task, by member",
+            constant=Named(max_rows, MAX_ROWS),  # each of a task's rows may be of another batch row
         ),
     )
 

@@ -1,8 +1,8 @@
 """Which query rows a task has, where each is stored and where its result goes.
 
-A task is a batch row, a key/value head, and as many of the query heads that share it and of the query
-positions as ``max_rows`` rows hold. The two vector cores share the rows of a task, the first half to the
-first. One class for each way in which queries are stored:
+A task is a key/value head of a batch row, or of batch rows that share keys, and as many of the query heads
+that share it, of the query positions and of these batch rows as ``max_rows`` rows hold. The two vector cores
+share the rows of a task, the first half to the first. One class for each way in which queries are stored:
 
     DecodingRows   one query position a batch row (decoding_rows.py)
     PaddedRows     batch rows padded to one number of positions (positioned_rows.py)
@@ -147,7 +147,7 @@ class RowSpace(ABC):
         return None
 
     def in_flight(self, items: Expr, next_item: Expr) -> RowSpace:
-        """The rows where so many items are in work at one time; ``next_item``: which of them comes next."""
+        """The rows where so many items are in flight; ``next_item``: which of them comes next."""
         return self
 
     # Tasks ----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from attndsl.lowering.scores.expressions import expression
 
 
 def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
-    """The step of a modifier.
+    """The lowered modifier.
 
     Raises:
         NotLowered: when no rule covers the node.

@@ -11,7 +11,7 @@ from dataclasses import replace
 from attndsl.expr import Binary, Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.masks.visibility import visible_ends
+from attndsl.lowering.masks.visibility import row_ends
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.operands.key_numbers import KEY
 
@@ -22,7 +22,7 @@ def at_seen_keys(context: Context, node: nodes.Node) -> nodes.Node:
     Functions of one operand keep theirs: they may have no value at other numbers.
     """
     if isinstance(node, nodes.Scalar):
-        ends = visible_ends(context)
+        ends = row_ends(context)
         value = node.value.mapped(lambda each: _without_bound(each, ends))
         return node if value is node.value else replace(node, value=value)
     if not isinstance(node, nodes.Elementwise) or OPERATIONS[node.op].own is not None:

@@ -9,7 +9,8 @@ overwritten. This is proved here for each ring: both cores are followed over run
 lengths. A ring without such a proof is an error.
 
 A tensor that all blocks share is read only after all vector cores have passed a common flag (mode 0). If
-cubes read it, their vector cores then release them (mode 2).
+cubes read it, or scalar units its elements, then vector cores release their cubes (mode 2): scalar units of
+cubes may be among the readers. All scalar readers of a tensor count as its one reader.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.hidden_lanes import score_lanes
 from attndsl.lowering.masks.mask_bits import BITS_BLOCK, ByteBuffers, bytes_of_positions, to_bits
-from attndsl.lowering.masks.told_ends import key_ends, telling_mask
+from attndsl.lowering.masks.told_ends import key_ends_tensor, telling_mask
 from attndsl.lowering.selection.selection_buffers import selection_buffers
 from attndsl.target import Core
 from attndsl.tile.buffers import Region
@@ -118,11 +118,12 @@ def _all_where_none(context: Context) -> Iterator[Statement]:
 def _stored(context: Context) -> Alloc:
     at_once, (found, _) = context.rows.positions_of_step(context), _found(context)
     ends = context.in_ub("keyEndsOut", "int32", at_once, "ends of the keys that positions see")
+    rows = whole(ends, 0, STEP_ROWS)
     return Alloc(
         buffers=(ends,),
         body=seq(
-            Convert(dst=whole(ends, 0, STEP_ROWS), src=found, mode="CAST_RINT"),
-            StoreRows(dst=key_ends(context).region(_FIRST, 1, STEP_ROWS), src=whole(ends, 0, STEP_ROWS)),
+            Convert(dst=rows, src=found, mode="CAST_RINT"),
+            StoreRows(dst=key_ends_tensor(context).region(_FIRST, 1, STEP_ROWS), src=rows),
         ),
     )
 
