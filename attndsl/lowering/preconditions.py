@@ -147,7 +147,7 @@ def statistics_are_fp32(c: Candidate) -> Iterator[Finding]:
             yield f'{what} (write dtype="float32")', output.where
 
 
-def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
+def repeated_statistics_have_a_block_of_copies(c: Candidate) -> Iterator[Finding]:
     """A statistic leaves as one number a row, or as one block of equal ones."""
     copies = c.operator.axis_extents.get("L")
     for output in c.computation.statistics:
@@ -156,7 +156,7 @@ def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
             yield f"{what} (leave .repeated() out for one number a row)", output.where
 
 
-def statistics_have_no_padding(c: Candidate) -> Iterator[Finding]:
+def statistics_are_not_of_padded_positions(c: Candidate) -> Iterator[Finding]:
     """Only the main result is padded: zeros are written for it after the last query of a batch row, and
     nothing for row statistics."""
     padded = any(pads_rows(node) for node in c.computation.epilogue)
@@ -523,8 +523,8 @@ RULES: tuple[Rule, ...] = (
     rows_fit_an_instruction,
     padding_is_added_last,
     statistics_are_fp32,
-    copies_of_statistics_fill_a_block,
-    statistics_have_no_padding,
+    repeated_statistics_have_a_block_of_copies,
+    statistics_are_not_of_padded_positions,
     selections_sum_windows_over_groups,
     windows_are_short,
     selections_see_all_keys,

@@ -78,7 +78,7 @@ REFUSED = {
         {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8")'},
         r"'peaks' of row statistics in the dtype of 'query' \(write dtype=\"float32\"\)",
     ),
-    "copies_of_statistics_fill_a_block": (
+    "repeated_statistics_have_a_block_of_copies": (
         {
             "copies": "4",
             "more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 4",'
@@ -86,7 +86,7 @@ REFUSED = {
         },
         r"'peaks' of other than 8 copies \(leave \.repeated\(\) out",
     ),
-    "statistics_have_no_padding": (
+    "statistics_are_not_of_padded_positions": (
         {
             "result": "out.replace(attend.condition(attend.QUERY >= 1), 0.0)",
             "more": 'op.output("peaks", p.row_max, like=query, layouts="B N 1", dtype="float32")',
