@@ -216,7 +216,8 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
   int used = 0;
   for (int i = 0; i < n; ++i) all[used++] = sources[i];
   if (keeps) all[used++] = dst;
-  propagate(dst, all, used, shape);
+  if (op == VectorOp::And || op == VectorOp::Or || op == VectorOp::Not) propagate_bits(dst, all, used, shape);
+  else propagate(dst, all, used, shape);
   if (op == VectorOp::Fill || op == VectorOp::Index || op == VectorOp::Copy) run_bits(op, dst, sources, shape, scalar);
   else if (is_float(dst.type)) run_float(op, dst, sources, n, shape, static_cast<float>(scalar.value));
   else run_integer(op, dst, sources, n, shape, static_cast<int64_t>(scalar.value), scalar.rounds);

@@ -70,7 +70,10 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
         return _of_positions(context, node, mask)
     if not LEGAL_AXES.issuperset(mask.axes):
         what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
-        raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
+        forms = f"masks in bytes are over {BYTE_MASK_AXES}"
+        if mask.axes == ("U",):
+            forms = f"of packed keys, pass it padded, as (B, T), and write {mask.name}[b, j]; {forms}"
+        raise NotLowered(what, node.where, forms)
     return _of_rows(context, node, mask) if "T" in mask.axes else _of_whole_rows(context, node, mask)
 
 
