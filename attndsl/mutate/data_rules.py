@@ -25,7 +25,8 @@ _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
-_SLOT = re.compile(r"(?<=\+ )(\w+Slot_)(?= \*)")
+_SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
+_OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
 
 
 def _functions(source: EmittedText) -> Iterator[Span]:
@@ -132,14 +133,39 @@ def _repeats_the_rest(source: EmittedText, head: Span) -> bool:
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     """The other slot of a buffer that several places take.
 
-    Where a single one does, slots are numbered another way and no more; so are those that never change.
+    Where a single one does, slots are numbered another way and no more; so are those that never change. What
+    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
-    counts = Counter(match[1] for match in _SLOT.finditer(source.code))
+    late = _after_all_blocks(source)
+    found = [
+        (match.span(2), match[2], (match[1], statement.function in late))
+        for statement in source.statements
+        for match in _SLOT.finditer(source.code, statement.span.start, statement.span.end)
+    ]
+    counts = Counter(buffer for _, _, buffer in found)
+    for span, slot, buffer in found:
+        if counts[buffer] > 1:
+            yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
+
+
+def _after_all_blocks(source: EmittedText) -> frozenset[str]:
+    """The functions that run only after all blocks have waited for each other: one that is called once and
+    waits before it does anything else, and those that only such functions call."""
+    callers: dict[str, set[str]] = {}
+    working, waiting = set[str](), set[str]()
     for statement in source.statements:
-        span = statement.span
-        for match in _SLOT.finditer(source.code, span.start, span.end):
-            if counts[match[1]] > 1:
-                yield Defect(WRONG_SLOT, Span(*match.span(1)), f"({match[1]} ^ 1)")
+        own = statement.function
+        for call in source.calls(statement.span):
+            callers.setdefault(call.name, set()).add(own)
+        if _OF_ALL_BLOCKS.match(source.code, statement.span.start) and own not in working:
+            waiting.add(own)
+        if statement.is_head or source.leading_call(statement) is not None:
+            working.add(own)
+    known = {each.function for each in source.statements}
+    late = {name for name in waiting if len(callers.get(name, ())) == 1}
+    while more := {name for name in known - late if callers.get(name) and late >= callers[name]}:
+        late |= more
+    return frozenset(late)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
