@@ -83,7 +83,7 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
         for name, own in numbers.items():
             others = [each for each in numbers.values() if each != own]
             if others:
-                nearest = min(others, key=lambda each: (abs(each - own), each))  # noqa: B023
+                nearest = min(others, key=lambda each: (abs(each - own), each))
                 yield Defect(MISNUMBERED_EVENT, Span(*constants[name].span(2)), str(nearest))
 
 
