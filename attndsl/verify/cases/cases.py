@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.errors import UserError
+from attndsl.expr import Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
@@ -33,7 +34,18 @@ from attndsl.verify.cases.situations import Situation, situations
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
+from attndsl.verify.space.values import (
+    FILL,
+    GROUP,
+    PROBE,
+    RAMP,
+    RAMPS,
+    SUNK,
+    WIDE,
+    WORKLOAD,
+    WORKLOADS,
+    Values,
+)
 from attndsl.verify.space.work_clauses import may_be_wide
 
 CANDIDATES = 3
@@ -66,6 +78,12 @@ _KERNEL_PINNED = 3
 
 _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
+_FIRST = ((SUNK, "long few"), (RAMP, "several many"), (PROBE, "many"))
+"""Data and work of the first cases of a wanted kernel: scores far below the 0 that a lane without a key must
+not have; maxima that rise or fall along the tiles of a row that one core sees; steps of rows that follow each
+other. Kernels begin with different ones."""
+_TALL = {"Q": 128, GROUP: 32}
+"""What makes tasks have many rows: so many queries, or query heads a key/value head."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -422,6 +440,8 @@ class _Member:
     ) -> Iterator[tuple[int, int, Assignment]]:
         """Assignments for the kernel whose turn it is."""
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
+        first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
+        own = {**self._usual_numbers, **self._tall(rng, first[0])} if first and attempt < _PINNED else {}
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
             likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
@@ -430,23 +450,46 @@ class _Member:
                 if name in variables:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
-            pins |= self._fill(rng, turn)
-            assignment = solve(self.space, rng, {**self._never, **pins})
+            pins |= {FILL: first[0]} if first else self._fill(rng, turn)
+            assignment = solve(self.space, rng, {**own, **self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
 
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
-        workload = WORKLOADS[self._place(turn)]
+        first = self._first(turn)
+        workload = first[1] if first else WORKLOADS[self._place(turn)]
         words = workload.split()
         less = [words[-1]]
         if "long" in words or "deep" in words:
             less = ["several", words[-1]] if words[-1] != "long" else ["long", "several"]
             less = [f"several {words[-1]}", *less] if words[-1] in ("few", "many") else less
             less = ["long", *less] if words == ["long", "many"] else less
+        less = ["several"] if first and first[0] == RAMP else less
         levels = [each for each in (workload, *less, "") if each not in self._hopeless]
         return levels[min(attempt // _PINNED, len(levels) - 1)]
+
+    def _first(self, turn: int) -> tuple[str, str] | None:
+        """Data and work of one of the first cases of a wanted kernel; None of others."""
+        number, kernel = divmod(turn, len(self._wanted) or 1)
+        return _FIRST[(number + kernel) % len(_FIRST)] if self._wanted and number < len(_FIRST) else None
+
+    def _tall(self, rng: np.random.Generator, data: str) -> dict[str, Any]:
+        """Sizes that make tasks have many rows, of the data that have them, where the operator has such."""
+        extents, legal = self.space.operator.axis_extents, self.space.variables
+        found = [each.name for each in (extents.get("Q"), extents.get("S")) if isinstance(each, Symbol)]
+        name = next((each for each in found if each in legal), GROUP)
+        least = _TALL["Q" if name != GROUP else GROUP]
+        sizes = [size for size in legal.get(name, ()) if size >= least and data == PROBE]
+        return {name: sizes[int(rng.integers(len(sizes)))]} if sizes else {}
+
+    @cached_property
+    def _usual_numbers(self) -> dict[str, Any]:
+        """Parameters that are floats, such as the factor of scores, at their defaults, which are not 0."""
+        legal, params = self.space.variables, self.space.operator.params
+        own = {each.name: each.default for each in params if each.type is float and each.optional}
+        return {name: value for name, value in own.items() if value and value in legal.get(name, ())}
 
     def _place(self, turn: int) -> int:
         """Which workload's turn it is."""
