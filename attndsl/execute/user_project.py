@@ -33,7 +33,7 @@ from attndsl.execute.coverage import Coverage
 from attndsl.execute.execute import Array, Plan, arguments_of, host_library, stored
 from attndsl.execute.wanted_kernels import wanted_kernel
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.cases import WantedKernel
+from attndsl.verify.cases.wanted_kernel import WantedKernel
 
 _EMPTY = re.compile(r"\bPlanLaunch\([^()]*\bbool\b")
 _MEMBER = re.compile(r"\b(int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")

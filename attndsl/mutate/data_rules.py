@@ -25,6 +25,8 @@ _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
+_WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
+_GUARD = re.compile(r"if \((\w+) (> 0)\)\s*\Z")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
 _OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
 
@@ -42,10 +44,17 @@ def _parameters(source: EmittedText) -> Iterator[tuple[Span, str, int]]:
             fields, units = source.instructions.fields_of(call), source.instructions.units_of(call)
             counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == COUNT]
             alone = any(_SINGLE.match(each) for each in counts)
-            for argument, field, unit in zip(call.arguments, fields, units, strict=False):
-                if field and not (field == DISTANCE and alone):
+            # the last half of the strides of a repeated instruction are between repeats
+            between = len(fields) // 2 if _repeats_once(source, call) else len(fields)
+            for place, (argument, field, unit) in enumerate(zip(call.arguments, fields, units, strict=False)):
+                if field and not (field == DISTANCE and (alone or place >= between)):
                     whole = field == DISTANCE or _CONSTANT.match(source.at(argument))
                     yield argument, field, unit if whole else 1
+
+
+def _repeats_once(source: EmittedText, call: CallText) -> bool:
+    """Whether parameters of repeats are those of an instruction with a single one."""
+    return call.name.endswith("RepeatParams") and source.code[: call.span.start].rstrip().endswith(", 1,")
 
 
 def strides(source: EmittedText) -> Iterator[Defect]:
@@ -60,8 +69,14 @@ def strides(source: EmittedText) -> Iterator[Defect]:
 
 def tails(source: EmittedText) -> Iterator[Defect]:
     """A last tile taken for a whole one, or the other way; a length that is not rounded; one row too many or
-    too few."""
-    for span in _functions(source):
+    too few.
+
+    What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none.
+    """
+    for statement in source.statements:
+        span = statement.span
+        if _WARMS.match(statement.function):
+            continue
         for call in source.calls(span):
             if len(call.arguments) != 2:
                 continue
@@ -69,14 +84,17 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
             if call.name == "MinOf":
-                yield Defect(TAIL, call.span, f"({one})")
+                if not _FIRST_ROW.match(one):
+                    yield Defect(TAIL, call.span, f"({one})")
                 yield Defect(TAIL, call.span, f"({other})")
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
             elif call.name == "RoundUp" and not _divided(source, call, other):
                 yield Defect(TAIL, call.span, f"({one})")
     for argument, field, unit in _parameters(source):
-        if field in (COUNT, LENGTH):
+        around = source.statement_at(argument.start)
+        warms = around is not None and _WARMS.match(around.function)
+        if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
 
 
@@ -110,11 +128,15 @@ def masks(source: EmittedText) -> Iterator[Defect]:
 def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1.
 
-    A loop whose only instruction repeats as often as there is something left does nothing once more.
+    A loop whose only instruction repeats as often as there is something left does nothing once more. Nor does
+    work on a number of rows that is 0, so that what asks whether there are any takes one less.
     """
     for statement in source.statements:
         span = statement.span
-        if not (statement.is_head and _repeats_the_rest(source, span)):
+        guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
+        if guard is not None:
+            yield Defect(BOUND, Span(*guard.span(2)), "> 1")
+        elif not (statement.is_head and _repeats_the_rest(source, span)):
             yield from flipped(BOUND, source, span)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:

@@ -214,6 +214,35 @@ def test_rounding_that_a_division_does_again_is_no_tail() -> None:
     assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 4);") == ["F((kTile - (keys)) / 4);"]
 
 
+def test_strides_between_repeats_of_one_repeat_are_none() -> None:
+    many = "Adds(x, x, float(1), lanes, repeats, UnaryRepeatParams(1, 1, 8, 8));"
+    assert len(changes(data_rules.strides, many)) == 4
+    once = many.replace("repeats", "1")
+    found = changes(data_rules.strides, once)
+    assert found == [once.replace("(1, 1,", "(1 + 1, 1,"), once.replace("(1, 1,", "(1, 1 + 1,")]
+
+
+def test_tails_of_what_is_read_ahead_and_of_cores_without_rows_are_none() -> None:
+    load = "LoadRows(x, keyGm_[8], tiling_.warmKeys, columns, pitch);"
+    stages = f"void {{}}()\n{{{{\n{load}\n}}}}\n"
+    texts = (
+        EmittedText(stages.format(name), Instructions.of(RUNTIME)) for name in ("WarmScores", "ScoreTile")
+    )
+    assert [len(list(defects_of(each, [data_rules.tails]))) for each in texts] == [0, 2]
+    begin = "rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);"
+    assert changes(data_rules.tails, begin) == ["rowBegin = (taskRows);"]
+    other = "rowBegin = MinOf(step * rowsPerCore, taskRows);"
+    assert len(changes(data_rules.tails, other)) == 2
+
+
+def test_a_guard_of_work_on_rows_takes_one_less() -> None:
+    """On no rows, there would be none to do."""
+    guard = "if (rows > 0) {\n    Duplicate(x, 0.0f, rows);\n}"
+    assert changes(data_rules.bounds, guard) == [guard.replace("> 0", "> 1")]
+    other = guard.replace("rows > 0", "rows > first")
+    assert changes(data_rules.bounds, other) == [other.replace(">", ">=")]
+
+
 def test_comparisons_of_bounds() -> None:
     loop = "for (int64_t r = 0; r < rows; r += 8) {}"
     found = ["for (int64_t r = 1; r < rows; r += 8) {}", "for (int64_t r = 0; r <= rows; r += 8) {}"]

@@ -13,7 +13,11 @@ from attndsl.verify.space.values import FILL, PROBE, RAMP, SUNK
 
 KERNELS = (
     ("incre_flash_attention", "incre_flash_attention", "incre_flash_attention_float16_d128"),
-    ("self_attention", "self_attention_pa_encoder", "self_attention_pa_encoder_bfloat16_d128_e128_value_mask"),
+    (
+        "self_attention",
+        "self_attention_pa_encoder",
+        "self_attention_pa_encoder_bfloat16_d128_e128_value_ma",
+    ),
 )
 
 

@@ -13,15 +13,13 @@ from __future__ import annotations
 import collections
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from attndsl.base.errors import UserError
-from attndsl.expr import Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, SPLIT, given, kind_of
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
@@ -32,6 +30,7 @@ from attndsl.verify.cases.features import declared_features, possible_features, 
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.situations import Situation, situations
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
+from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import (
@@ -40,7 +39,6 @@ from attndsl.verify.space.values import (
     PROBE,
     RAMP,
     RAMPS,
-    SUNK,
     WIDE,
     WORKLOAD,
     WORKLOADS,
@@ -78,29 +76,6 @@ _KERNEL_PINNED = 3
 
 _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
-_FIRST = ((SUNK, "long few"), (RAMP, "several many"), (PROBE, "many"))
-"""Data and work of the first cases of a wanted kernel: scores far below the 0 that a lane without a key must
-not have; maxima that rise or fall along the tiles of a row that one core sees; steps of rows that follow each
-other. Kernels begin with different ones."""
-_TALL = {"Q": 128, GROUP: 32}
-"""What makes tasks have many rows: so many queries, or query heads a key/value head."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WantedKernel:
-    """A kernel that cases are made for.
-
-    ``name``: what messages call it; ``mode``: the operator whose calls it takes; ``pins``: values of
-    variables that its calls have; ``likely``: values that most of them have; ``sizes``: variables with the
-    values that suit it; ``takes``: whether a call is one.
-    """
-
-    name: str
-    mode: Operator
-    pins: Mapping[str, Any]
-    likely: Mapping[str, Any]
-    sizes: Mapping[str, tuple[int, ...]]
-    takes: Callable[[Call], bool]
 
 
 class NoCaseFound(UserError, RuntimeError):
@@ -441,7 +416,7 @@ class _Member:
         """Assignments for the kernel whose turn it is."""
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
         first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
-        own = {**self._usual_numbers, **self._tall(rng, first[0])} if first and attempt < _PINNED else {}
+        own = first_sizes(self.space, rng, first[0]) if first and attempt < _PINNED else {}
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
             likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
@@ -451,6 +426,7 @@ class _Member:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)
+            pins |= self._of_situation(rng, turn) if attempt < _PINNED else {}
             assignment = solve(self.space, rng, {**own, **self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
@@ -470,26 +446,19 @@ class _Member:
         levels = [each for each in (workload, *less, "") if each not in self._hopeless]
         return levels[min(attempt // _PINNED, len(levels) - 1)]
 
+    def _of_situation(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
+        """What brings every second case of a wanted kernel, after the first ones, into a situation that none
+        has been in, such as a row without keys among others."""
+        number = turn // len(self._wanted) - len(FIRST)
+        unmet = [each for each in self._situations if each.name not in self._met]
+        if number < 0 or number % 2 or not unmet:
+            return {}
+        return dict(unmet[int(rng.integers(len(unmet)))].pins(rng))
+
     def _first(self, turn: int) -> tuple[str, str] | None:
         """Data and work of one of the first cases of a wanted kernel; None of others."""
         number, kernel = divmod(turn, len(self._wanted) or 1)
-        return _FIRST[(number + kernel) % len(_FIRST)] if self._wanted and number < len(_FIRST) else None
-
-    def _tall(self, rng: np.random.Generator, data: str) -> dict[str, Any]:
-        """Sizes that make tasks have many rows, of the data that have them, where the operator has such."""
-        extents, legal = self.space.operator.axis_extents, self.space.variables
-        found = [each.name for each in (extents.get("Q"), extents.get("S")) if isinstance(each, Symbol)]
-        name = next((each for each in found if each in legal), GROUP)
-        least = _TALL["Q" if name != GROUP else GROUP]
-        sizes = [size for size in legal.get(name, ()) if size >= least and data == PROBE]
-        return {name: sizes[int(rng.integers(len(sizes)))]} if sizes else {}
-
-    @cached_property
-    def _usual_numbers(self) -> dict[str, Any]:
-        """Parameters that are floats, such as the factor of scores, at their defaults, which are not 0."""
-        legal, params = self.space.variables, self.space.operator.params
-        own = {each.name: each.default for each in params if each.type is float and each.optional}
-        return {name: value for name, value in own.items() if value and value in legal.get(name, ())}
+        return FIRST[(number + kernel) % len(FIRST)] if self._wanted and number < len(FIRST) else None
 
     def _place(self, turn: int) -> int:
         """Which workload's turn it is."""
