@@ -24,8 +24,9 @@ from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.target import device as device_named
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, WantedKernel, spaces, stream_of
+from attndsl.verify.cases.cases import Stream, spaces, stream_of
 from attndsl.verify.cases.changed_case import with_changes
+from attndsl.verify.cases.wanted_kernel import WantedKernel
 from attndsl.verify.judge.compare import LEVELS, Level
 from attndsl.verify.space.space import CaseSpace
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attndsl.execute.coverage import Coverage
     from attndsl.execute.second_face import SecondFace
     from attndsl.spec.operator.operator import Operator
-    from attndsl.verify.cases.cases import WantedKernel
+    from attndsl.verify.cases.wanted_kernel import WantedKernel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,8 +33,9 @@ from attndsl.execute.coverage import Coverage
 from attndsl.execute.execute import Array, Plan, arguments_of, host_library, stored
 from attndsl.execute.wanted_kernels import wanted_kernel
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.cases import WantedKernel
+from attndsl.verify.cases.wanted_kernel import WantedKernel
 
+_EMPTY = re.compile(r"\bPlanLaunch\([^()]*\bbool\b")
 _MEMBER = re.compile(r"\b(int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")
 
 
@@ -164,14 +165,24 @@ class UserProject:
             fields=self._fields,
         )
 
-    def keys_outside(self, launch: Launch) -> dict[int, int]:
-        """The kernels that the plan picks for calls like a launch's whose head sizes are just outside of what
-        its kernel is padded to: tiling keys, 0 for none, by head size."""
-        values, size = member_values(launch), launch.compiled.specialization.padded_head_size
-        fractal = self.operator.device.architecture.fractal
-        outside = [each for each in (size - fractal, size + 1) if each > 0]
-        member = member_of(head_symbol(self.operator).name)
-        return {each: int(self._told({**values, member: each})[0].key) for each in outside}
+    def keys_at_edges(self, launch: Launch) -> dict[str, int]:
+        """The kernels that the plan picks for calls like a launch's whose head size, of keys or of values, is
+        at either edge of what its kernel is padded to, or just outside: tiling keys, 0 for none, by what the
+        size is."""
+        values, special = member_values(launch), launch.compiled.specialization
+        fractal, found = self.operator.device.architecture.fractal, {}
+        for axis, size in (("D", special.padded_head_size), ("E", special.padded_value_size)):
+            if size is None or axis not in self.operator.axis_extents:
+                continue
+            member = member_of(head_symbol(self.operator, axis).name)
+            for each in (size - fractal, size - fractal + 1, size, size + 1):
+                found[f"{member}={each}"] = int(self._told({**values, member: each})[0].key)
+        return found
+
+    def blocks_without_work(self, launch: Launch) -> int:
+        """The blocks that the plan launches for a call like a launch's with nothing to compute: one, which
+        starts and ends. 1 of a plan that is not told whether there is anything."""
+        return int(self._told(member_values(launch), empty=True)[0].blocks) if self._knows_empty else 1
 
     def kernels(self) -> tuple[WantedKernel, ...]:
         """The kernels of the project's list whose files the kernel function includes.
@@ -240,12 +251,12 @@ class UserProject:
             )
         return members
 
-    def _told(self, values: Mapping[str, int | float]) -> tuple[_Told, Array]:
+    def _told(self, values: Mapping[str, int | float], *, empty: bool = False) -> tuple[_Told, Array]:
         """What the plan says for the values of a problem's members, and the tiling data as bytes."""
         members = self._members
         numbers = [float(values.get(name, 0)) for name in members]
         whole = [0 if members[name] == "float" else int(values.get(name, 0)) for name in members]
-        told, tiling = _Told(), np.zeros(_MOST_TILING, np.uint8)
+        told, tiling = _Told(empty=int(empty)), np.zeros(_MOST_TILING, np.uint8)
         self._library.attndsl_plan(
             (ctypes.c_double * len(numbers))(*numbers),
             (ctypes.c_int64 * len(whole))(*whole),
@@ -273,13 +284,23 @@ class UserProject:
         return tuple((name, ctype) for ctype, name in _MEMBER.findall(found[1])) if found else ()
 
     @cached_property
+    def _knows_empty(self) -> bool:
+        """Whether the plan is told that there is nothing to compute."""
+        return _EMPTY.search(mask(self._plan_file.read_text(encoding="utf-8"))) is not None
+
+    @cached_property
     def _library(self) -> ctypes.CDLL:
         names = self._names
         sets = "\n".join(
             f"    problem.{name} = static_cast<{ctype}>({'numbers' if ctype == 'float' else 'whole'}[{i}]);"
             for i, (name, ctype) in enumerate(self._members.items())
         )
-        text = _CALL.format(plan=self._plan_file, names=names, sets=sets)
+        text = _CALL.format(
+            plan=self._plan_file,
+            names=names,
+            sets=sets,
+            empty=", told->empty != 0" if self._knows_empty else "",
+        )
         tiling = self.folder / f"op_kernel/{names.op}_tiling.h"
         schedules = sorted(self.folder.glob("op_kernel/*_schedule.h"))
         headers = (*sorted(self.folder.glob("op_host/*.h")), *schedules, tiling)
@@ -293,13 +314,13 @@ _MOST_TILING = 1 << 16
 _CALL = """#include "{plan}"
 #include <cstring>
 using namespace {names.host};
-struct Told {{ uint64_t key; int64_t planned, rows, blocks, workspace, mode, bytes; }};
+struct Told {{ uint64_t key; int64_t planned, rows, blocks, workspace, mode, bytes, empty; }};
 extern "C" void attndsl_plan(const double *numbers, const int64_t *whole, Told *told, void *into,
     int64_t room)
 {{
     Problem problem;
 {sets}
-    const Plan plan = PlanLaunch(problem);
+    const Plan plan = PlanLaunch(problem{empty});
     told->key = plan.key;
     told->planned = plan.status == PlanStatus::kPlanned;
     told->rows = plan.taskRows;
@@ -324,6 +345,7 @@ class _Told(ctypes.Structure):
         ("workspace", ctypes.c_int64),
         ("mode", ctypes.c_int64),
         ("bytes", ctypes.c_int64),
+        ("empty", ctypes.c_int64),
     ]
     key: int
     planned: int
@@ -332,6 +354,7 @@ class _Told(ctypes.Structure):
     workspace: int
     mode: int
     bytes: int
+    empty: int
 
 
 def _entry(names: Names) -> str:

@@ -14,7 +14,7 @@ from attndsl.lowering.signature.specialization import Specialization, feature_na
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
-from attndsl.verify.cases.cases import WantedKernel
+from attndsl.verify.cases.wanted_kernel import WantedKernel
 
 
 def wanted_kernel(operator: Operator, kernel: ListedKernel) -> WantedKernel:

@@ -33,6 +33,7 @@ from attndsl.emulator.statements import instrument
 from attndsl.execute.execute import stored
 from attndsl.execute.user_project import UserProject
 from attndsl.execute.wanted_kernels import wanted_kernel
+from attndsl.mutate.asked_plans import ask
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
@@ -225,6 +226,7 @@ class Bench:
 
             def execute(launch: Launch, reports: list[Report] = reports) -> Report:
                 plan = project.plan(launch)
+                ask(project, launch)
                 reports.append(plan.run(kernel, launch))
                 return reports[-1]
 

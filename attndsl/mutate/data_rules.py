@@ -25,7 +25,10 @@ _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
-_SLOT = re.compile(r"(?<=\+ )(\w+Slot_)(?= \*)")
+_WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
+_GUARD = re.compile(r"if \((\w+) (> 0)\)\s*\Z")
+_SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
+_OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
 
 
 def _functions(source: EmittedText) -> Iterator[Span]:
@@ -41,10 +44,17 @@ def _parameters(source: EmittedText) -> Iterator[tuple[Span, str, int]]:
             fields, units = source.instructions.fields_of(call), source.instructions.units_of(call)
             counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == COUNT]
             alone = any(_SINGLE.match(each) for each in counts)
-            for argument, field, unit in zip(call.arguments, fields, units, strict=False):
-                if field and not (field == DISTANCE and alone):
+            # the last half of the strides of a repeated instruction are between repeats
+            between = len(fields) // 2 if _repeats_once(source, call) else len(fields)
+            for place, (argument, field, unit) in enumerate(zip(call.arguments, fields, units, strict=False)):
+                if field and not (field == DISTANCE and (alone or place >= between)):
                     whole = field == DISTANCE or _CONSTANT.match(source.at(argument))
                     yield argument, field, unit if whole else 1
+
+
+def _repeats_once(source: EmittedText, call: CallText) -> bool:
+    """Whether parameters of repeats are those of an instruction with a single one."""
+    return call.name.endswith("RepeatParams") and source.code[: call.span.start].rstrip().endswith(", 1,")
 
 
 def strides(source: EmittedText) -> Iterator[Defect]:
@@ -59,8 +69,14 @@ def strides(source: EmittedText) -> Iterator[Defect]:
 
 def tails(source: EmittedText) -> Iterator[Defect]:
     """A last tile taken for a whole one, or the other way; a length that is not rounded; one row too many or
-    too few."""
-    for span in _functions(source):
+    too few.
+
+    What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none.
+    """
+    for statement in source.statements:
+        span = statement.span
+        if _WARMS.match(statement.function):
+            continue
         for call in source.calls(span):
             if len(call.arguments) != 2:
                 continue
@@ -68,14 +84,17 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
             if call.name == "MinOf":
-                yield Defect(TAIL, call.span, f"({one})")
+                if not _FIRST_ROW.match(one):
+                    yield Defect(TAIL, call.span, f"({one})")
                 yield Defect(TAIL, call.span, f"({other})")
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
             elif call.name == "RoundUp" and not _divided(source, call, other):
                 yield Defect(TAIL, call.span, f"({one})")
     for argument, field, unit in _parameters(source):
-        if field in (COUNT, LENGTH):
+        around = source.statement_at(argument.start)
+        warms = around is not None and _WARMS.match(around.function)
+        if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
 
 
@@ -109,11 +128,15 @@ def masks(source: EmittedText) -> Iterator[Defect]:
 def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1.
 
-    A loop whose only instruction repeats as often as there is something left does nothing once more.
+    A loop whose only instruction repeats as often as there is something left does nothing once more. Nor does
+    work on a number of rows that is 0, so that what asks whether there are any takes one less.
     """
     for statement in source.statements:
         span = statement.span
-        if not (statement.is_head and _repeats_the_rest(source, span)):
+        guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
+        if guard is not None:
+            yield Defect(BOUND, Span(*guard.span(2)), "> 1")
+        elif not (statement.is_head and _repeats_the_rest(source, span)):
             yield from flipped(BOUND, source, span)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
@@ -132,14 +155,39 @@ def _repeats_the_rest(source: EmittedText, head: Span) -> bool:
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     """The other slot of a buffer that several places take.
 
-    Where a single one does, slots are numbered another way and no more; so are those that never change.
+    Where a single one does, slots are numbered another way and no more; so are those that never change. What
+    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
-    counts = Counter(match[1] for match in _SLOT.finditer(source.code))
+    late = _after_all_blocks(source)
+    found = [
+        (match.span(2), match[2], (match[1], statement.function in late))
+        for statement in source.statements
+        for match in _SLOT.finditer(source.code, statement.span.start, statement.span.end)
+    ]
+    counts = Counter(buffer for _, _, buffer in found)
+    for span, slot, buffer in found:
+        if counts[buffer] > 1:
+            yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
+
+
+def _after_all_blocks(source: EmittedText) -> frozenset[str]:
+    """The functions that run only after all blocks have waited for each other: one that is called once and
+    waits before it does anything else, and those that only such functions call."""
+    callers: dict[str, set[str]] = {}
+    working, waiting = set[str](), set[str]()
     for statement in source.statements:
-        span = statement.span
-        for match in _SLOT.finditer(source.code, span.start, span.end):
-            if counts[match[1]] > 1:
-                yield Defect(WRONG_SLOT, Span(*match.span(1)), f"({match[1]} ^ 1)")
+        own = statement.function
+        for call in source.calls(statement.span):
+            callers.setdefault(call.name, set()).add(own)
+        if _OF_ALL_BLOCKS.match(source.code, statement.span.start) and own not in working:
+            waiting.add(own)
+        if statement.is_head or source.leading_call(statement) is not None:
+            working.add(own)
+    known = {each.function for each in source.statements}
+    late = {name for name in waiting if len(callers.get(name, ())) == 1}
+    while more := {name for name in known - late if callers.get(name) and late >= callers[name]}:
+        late |= more
+    return frozenset(late)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:

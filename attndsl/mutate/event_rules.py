@@ -59,23 +59,32 @@ def swapped_events(source: EmittedText) -> Iterator[Defect]:
 
 
 def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
-    """Another id in a SetFlag or a WaitFlag, or of a cross-core flag; ids of two events that become one."""
-    named: set[str] = set()
+    """Another id in a SetFlag or a WaitFlag, or of a cross-core flag; ids of two events that become one.
+
+    A constant becomes the id of another event of the same pipes, or of another flag between cores: an id that
+    nothing else has is as good as its own.
+    """
+    of_kind: dict[str, set[str]] = {}
     for _, call in _calls(source):
-        if (_event(call) is None and not _CROSS.match(call.name)) or not call.arguments:
+        event = _event(call)
+        if (event is None and not _CROSS.match(call.name)) or not call.arguments:
             continue
         identifier = source.at(call.arguments[0])
-        named.update(re.findall(r"\bk[A-Z]\w*", identifier))
+        of_kind.setdefault("_".join(event or ()), set()).update(re.findall(r"\bk[A-Z]\w*", identifier))
         if call.name in ("SetFlag", "WaitFlag"):
             # the ids of a loop over slots are the same ones in another order where one bit is turned over
             after = f"{identifier} + 1" if identifier.endswith("+ slot") else f"({identifier}) ^ 1"
             yield Defect(MISNUMBERED_EVENT, call.arguments[0], after)
         elif _CROSS.match(call.name):
             yield Defect(MISNUMBERED_EVENT, call.arguments[0], f"{identifier} + 1")
-    for match in _CONSTANT.finditer(source.code):
-        if match[1] in named:
-            other = int(match[2]) + (1 if int(match[2]) == 0 else -1)
-            yield Defect(MISNUMBERED_EVENT, Span(*match.span(2)), str(other))
+    constants = {match[1]: match for match in _CONSTANT.finditer(source.code)}
+    for names in of_kind.values():
+        numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
+        for name, own in numbers.items():
+            others = [each for each in numbers.values() if each != own]
+            if others:
+                nearest = min(others, key=lambda each: (abs(each - own), each))
+                yield Defect(MISNUMBERED_EVENT, Span(*constants[name].span(2)), str(nearest))
 
 
 def wrong_pipes(source: EmittedText) -> Iterator[Defect]:

@@ -15,6 +15,7 @@ from attndsl.emulator.errors import CompileFailed, KernelCrashed, KernelTimeout
 from attndsl.emulator.kernel import build_in
 from attndsl.emulator.report import Report
 from attndsl.execute.user_project import ProjectPlan, UserProject
+from attndsl.mutate.asked_plans import differing_plans
 from attndsl.mutate.bench import RUNTIME_HEADER, Bench, KernelFiles, Trial
 
 KILLED, SURVIVED, NOT_COMPILED, NOT_REACHED = "killed", "survived", "not compiled", "not reached"
@@ -156,11 +157,10 @@ class _Mutant:
 
     def _differing(self, launch: Launch, plan: ProjectPlan) -> list[str]:
         """Where the plan is another one than the compiled program's, unless the project's own is, too."""
-        own = set(self._before.plan(launch).differing(launch))
-        found = [each for each in plan.differing(launch) if each not in own]
-        before, after = self._before.keys_outside(launch), self._project.keys_outside(launch)
+        found = list(differing_plans(self._before, self._project, launch))
+        before, after = self._before.keys_at_edges(launch), self._project.keys_at_edges(launch)
         found += [
-            f"head size {size} goes to the kernel with key {key}, not {before[size]}"
+            f"{size} goes to the kernel with key {key}, not {before[size]}"
             for size, key in after.items()
             if key != before[size] and plan.key in (key, before[size])
         ]

@@ -150,6 +150,59 @@ def test_a_flag_is_swapped_with_work_of_its_pipe_alone() -> None:
     assert changes(event_rules.swapped_events, other) == []
 
 
+def test_an_id_becomes_one_that_another_event_of_the_same_pipes_has() -> None:
+    """Any other id would be as good as its own."""
+    ids = "constexpr int32_t kA = 0;\nconstexpr int32_t kB = 2;\nconstexpr int32_t kC = 1;\n"
+    stage = "SetFlag<HardEvent::V_MTE2>(kA);\nSetFlag<HardEvent::{}>(kB);\nSetFlag<HardEvent::MTE2_V>(kC);"
+
+    def numbers(pipes: str) -> list[str]:
+        source = EmittedText(f"{ids}void Stage()\n{{\n{stage.format(pipes)}\n}}\n", Instructions.of(RUNTIME))
+        found = defects_of(source, [event_rules.misnumbered_events])
+        return [f"{source.at(each.span)} -> {each.after}" for each in found if each.after.isdigit()]
+
+    assert numbers("V_MTE2") == ["0 -> 2", "2 -> 0"]
+    assert numbers("V_MTE3") == []
+
+
+SLOTS = """
+void WriteRows()
+{
+    Cast(View(ub_, kResultAt + resultSlot_ * kResultSlot), x, 8);
+}
+void WriteMerged()
+{
+    Cast(View(ub_, kResultAt + resultSlot_ * kResultSlot), x, 8);
+}
+void MergePartials()
+{
+    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+    WriteMerged();
+}
+void Run()
+{
+    WriteRows();
+    MergePartials();
+}
+"""
+
+
+def _slots(text: str) -> int:
+    return len(list(data_rules.wrong_slots(EmittedText(text, Instructions.of(RUNTIME)))))
+
+
+def test_slots_of_a_buffer_that_one_place_takes_are_numbered_another_way() -> None:
+    one = "Add(View(ub_, kPartMaxAt + partMaxSlot_ * 8), View(ub_, {} + partMaxSlot_ * 8), y, 8);"
+    assert changes(data_rules.wrong_slots, one.format("kPartSumAt")) == []
+    assert len(changes(data_rules.wrong_slots, one.format("kPartMaxAt"))) == 2
+
+
+def test_slots_are_those_of_work_before_or_after_all_blocks_wait() -> None:
+    """What took the buffer before is done then; without the flag, or called by both, it may not be."""
+    assert _slots(SLOTS) == 0
+    assert _slots(SLOTS.replace("    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);\n", "")) == 2
+    assert _slots(SLOTS.replace("    WriteRows();", "    WriteRows();\n    WriteMerged();")) == 2
+
+
 def test_strides_of_a_single_row_are_none() -> None:
     many = "DataCopyPad(x, y, DataCopyExtParams(rows, 4, a, b, 0));"
     assert [each.count("+ 1") for each in changes(data_rules.strides, many)] == [1, 1]
@@ -159,6 +212,35 @@ def test_strides_of_a_single_row_are_none() -> None:
 def test_rounding_that_a_division_does_again_is_no_tail() -> None:
     assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 8);") == []
     assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 4);") == ["F((kTile - (keys)) / 4);"]
+
+
+def test_strides_between_repeats_of_one_repeat_are_none() -> None:
+    many = "Adds(x, x, float(1), lanes, repeats, UnaryRepeatParams(1, 1, 8, 8));"
+    assert len(changes(data_rules.strides, many)) == 4
+    once = many.replace("repeats", "1")
+    found = changes(data_rules.strides, once)
+    assert found == [once.replace("(1, 1,", "(1 + 1, 1,"), once.replace("(1, 1,", "(1, 1 + 1,")]
+
+
+def test_tails_of_what_is_read_ahead_and_of_cores_without_rows_are_none() -> None:
+    load = "LoadRows(x, keyGm_[8], tiling_.warmKeys, columns, pitch);"
+    stages = f"void {{}}()\n{{{{\n{load}\n}}}}\n"
+    texts = (
+        EmittedText(stages.format(name), Instructions.of(RUNTIME)) for name in ("WarmScores", "ScoreTile")
+    )
+    assert [len(list(defects_of(each, [data_rules.tails]))) for each in texts] == [0, 2]
+    begin = "rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);"
+    assert changes(data_rules.tails, begin) == ["rowBegin = (taskRows);"]
+    other = "rowBegin = MinOf(step * rowsPerCore, taskRows);"
+    assert len(changes(data_rules.tails, other)) == 2
+
+
+def test_a_guard_of_work_on_rows_takes_one_less() -> None:
+    """On no rows, there would be none to do."""
+    guard = "if (rows > 0) {\n    Duplicate(x, 0.0f, rows);\n}"
+    assert changes(data_rules.bounds, guard) == [guard.replace("> 0", "> 1")]
+    other = guard.replace("rows > 0", "rows > first")
+    assert changes(data_rules.bounds, other) == [other.replace(">", ">=")]
 
 
 def test_comparisons_of_bounds() -> None:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import collections
 import itertools
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -31,9 +30,20 @@ from attndsl.verify.cases.features import declared_features, possible_features, 
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.situations import Situation, situations
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
+from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, RAMPS, WIDE, WORKLOAD, WORKLOADS, Values
+from attndsl.verify.space.values import (
+    FILL,
+    GROUP,
+    PROBE,
+    RAMP,
+    RAMPS,
+    WIDE,
+    WORKLOAD,
+    WORKLOADS,
+    Values,
+)
 from attndsl.verify.space.work_clauses import may_be_wide
 
 CANDIDATES = 3
@@ -66,23 +76,6 @@ _KERNEL_PINNED = 3
 
 _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WantedKernel:
-    """A kernel that cases are made for.
-
-    ``name``: what messages call it; ``mode``: the operator whose calls it takes; ``pins``: values of
-    variables that its calls have; ``likely``: values that most of them have; ``sizes``: variables with the
-    values that suit it; ``takes``: whether a call is one.
-    """
-
-    name: str
-    mode: Operator
-    pins: Mapping[str, Any]
-    likely: Mapping[str, Any]
-    sizes: Mapping[str, tuple[int, ...]]
-    takes: Callable[[Call], bool]
 
 
 class NoCaseFound(UserError, RuntimeError):
@@ -422,6 +415,8 @@ class _Member:
     ) -> Iterator[tuple[int, int, Assignment]]:
         """Assignments for the kernel whose turn it is."""
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
+        first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
+        own = first_sizes(self.space, rng, first[0]) if first and attempt < _PINNED else {}
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
             likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
@@ -430,23 +425,40 @@ class _Member:
                 if name in variables:
                     pins[name] = sizes[int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
-            pins |= self._fill(rng, turn)
-            assignment = solve(self.space, rng, {**self._never, **pins})
+            pins |= {FILL: first[0]} if first else self._fill(rng, turn)
+            pins |= self._of_situation(rng, turn) if attempt < _PINNED else {}
+            assignment = solve(self.space, rng, {**own, **self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
 
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
-        workload = WORKLOADS[self._place(turn)]
+        first = self._first(turn)
+        workload = first[1] if first else WORKLOADS[self._place(turn)]
         words = workload.split()
         less = [words[-1]]
         if "long" in words or "deep" in words:
             less = ["several", words[-1]] if words[-1] != "long" else ["long", "several"]
             less = [f"several {words[-1]}", *less] if words[-1] in ("few", "many") else less
             less = ["long", *less] if words == ["long", "many"] else less
+        less = ["several"] if first and first[0] == RAMP else less
         levels = [each for each in (workload, *less, "") if each not in self._hopeless]
         return levels[min(attempt // _PINNED, len(levels) - 1)]
+
+    def _of_situation(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
+        """What brings every second case of a wanted kernel, after the first ones, into a situation that none
+        has been in, such as a row without keys among others."""
+        number = turn // len(self._wanted) - len(FIRST)
+        unmet = [each for each in self._situations if each.name not in self._met]
+        if number < 0 or number % 2 or not unmet:
+            return {}
+        return dict(unmet[int(rng.integers(len(unmet)))].pins(rng))
+
+    def _first(self, turn: int) -> tuple[str, str] | None:
+        """Data and work of one of the first cases of a wanted kernel; None of others."""
+        number, kernel = divmod(turn, len(self._wanted) or 1)
+        return FIRST[(number + kernel) % len(FIRST)] if self._wanted and number < len(FIRST) else None
 
     def _place(self, turn: int) -> int:
         """Which workload's turn it is."""
