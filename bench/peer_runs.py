@@ -23,8 +23,9 @@ from attndsl.execute.execute import execute
 from attndsl.spec.binding.call import Call
 from attndsl.target import DEFAULT_DEVICE, device
 from attndsl.verify.judge import benchmark
-from attndsl.verify.judge.compare import Comparison, compare
+from attndsl.verify.judge.compare import Comparison, compare, tolerance
 from attndsl.verify.judge.golden import Result, golden
+from attndsl.verify.judge.integral import compare_quantized
 
 Array = npt.NDArray[Any]
 DTYPES: Mapping[str, Any] = {"half": np.float16, "bf16": ml_dtypes.bfloat16}
@@ -39,12 +40,14 @@ class PublicRun:
         arguments: of its command line.
         files: what it reads: NAME.bin of each.
         explained: why it may miss or have findings, where documents say so; a miss then is no failure.
+        noted: why it may have findings; its result is judged all the same.
     """
 
     build: Callable[[], Program]
     arguments: tuple[str, ...]
     files: Mapping[str, Array]
     explained: str = ""
+    noted: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,12 @@ class Expected:
     call: Call
     golden: Result
     plain: Array
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the result."""
+        quantized = self.golden.unrounded is not None
+        return self.golden.values.dtype if quantized else self.plain.dtype
 
 
 def numbers(seed: int, dtype: str, *shape: int) -> Array:
@@ -112,7 +121,7 @@ def run_public(run: PublicRun, expected: Expected) -> Ran:
             raise RuntimeError(report.error)
         if not found:
             raise RuntimeError(f"{program.path.name} copied nothing: {report.stdout}")
-        values = np.fromfile(found[-1], expected.plain.dtype)
+        values = np.fromfile(found[-1], expected.dtype)
         if values.size != expected.plain.size:
             raise RuntimeError(f"{program.path.name} copied {values.size} numbers, not {expected.plain.size}")
     cycles = sum(launch["cycles"] for launch in report.launches)
@@ -130,6 +139,9 @@ def expected_of(call: Call) -> Expected:
 def judged(expected: Expected, values: Array) -> Comparison:
     """A result, as ``verify`` judges it element by element."""
     call, want = expected.call, expected.golden
+    if want.unrounded is not None and want.step is not None and want.sizes is not None:
+        bound = tolerance(benchmark.io_dtype(call).name, call.extents["T"])
+        return compare_quantized(values, want.values, want.unrounded, want.step * want.sizes, bound)
     return compare(
         values,
         want.values,
@@ -165,8 +177,8 @@ def compare_problem(problem: Problem) -> bool:
             right = False
             continue
         good = _told(name, expected, replace(theirs, values=problem.from_public(theirs.values)), ours)
-        if run.explained:
-            print(f"    explained: {run.explained}")
+        if run.explained or (theirs.findings and run.noted):
+            print(f"    explained: {run.explained or run.noted}")
         right &= good or bool(run.explained)
     return right
 

@@ -20,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from peer_runs import Problem, compare_problem, joined
 from peers_atb import atb_problems
+from peers_cann import cann_problems
 from peers_catlass import catlass_problems
 
 from attndsl.emulator.vendor_headers import VendorHeaders
@@ -33,21 +34,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--catlass", type=Path, help="a checkout of catlass")
     parser.add_argument("--atb", type=Path, help="a checkout of ascend-transformer-boost; needs --cann")
     parser.add_argument(
-        "--cann", type=Path, help="a CANN 8, whose headers ATB's kernels are compiled against"
+        "--cann",
+        type=Path,
+        help="an installed CANN 8: its own operators, and headers that ATB's kernels are compiled against",
     )
     parser.add_argument("--only", default="", help="problems whose name matches this regular expression")
     asked = parser.parse_args(arguments)
     problems: list[Problem] = []
     if asked.catlass:
         problems += catlass_problems(asked.catlass.resolve())
-    if asked.atb:
-        if not asked.cann:
-            parser.error("--atb needs --cann")
-        problems += atb_problems(asked.atb.resolve(), VendorHeaders.at(asked.cann))
+    if asked.atb and not asked.cann:
+        parser.error("--atb needs --cann")
+    if asked.cann:
+        headers = VendorHeaders.at(asked.cann)
+        problems += cann_problems(headers)
+        if asked.atb:
+            problems += atb_problems(asked.atb.resolve(), headers)
     chosen = [each for each in joined(problems) if re.search(asked.only, each.name)]
     if not chosen:
         parser.error(
-            "no public kernels: --catlass, --atb" if not problems else f"no problem is {asked.only!r}"
+            "no public kernels: --catlass, --atb, --cann" if not problems else f"no problem is {asked.only!r}"
         )
     told = [compare_problem(each) for each in chosen]
     return int(not all(told))

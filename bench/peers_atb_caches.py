@@ -11,52 +11,29 @@ import numpy as np
 import numpy.typing as npt
 from atb_build import FLASH, PAGED, Atb, words_of
 from atb_build import LATENT as LATENT_KERNELS
+from peer_decodings import EVEN, PAGES, SCALE, SIZE, UNEVEN, Decoding, paged_decoding
 from peer_inputs import BLOCK, LATENT, Latent, block_table, causal_tile, heads_told, latent, pages
 from peer_runs import DTYPES, Problem, PublicRun, numbers
 
 from attndsl.spec.operator.loader import load
 
 Array = npt.NDArray[Any]
-_SIZE = 128
-_SCALE = 1 / math.sqrt(_SIZE)
-_UNEVEN = ("100, 300, 17, 64, 700, 1 keys", [100, 300, 17, 64, 700, 1], 8, 2)
-_EVEN = ("24 rows of 1024 keys", [1024] * 24, 8, 8)
-_LONG = ("2 rows of 7000 and 6200 keys", [7000, 6200], 8, 1)
 
 
-def _paged(
-    atb: Atb, says: str, lengths: Sequence[int], heads: int, kv_heads: int, dtype: str, block: int = BLOCK
-) -> Problem:
+def _paged(atb: Atb, made: Decoding) -> Problem:
     """One query a row over a paged cache: our incre_flash_attention."""
-    batch, total = len(lengths), sum(lengths)
-    query = numbers(0, dtype, batch, heads * _SIZE)
-    table = block_table(lengths, block)
-    key, value = (
-        pages(numbers(seed, dtype, total, kv_heads * _SIZE), lengths, table, block) for seed in (1, 2)
-    )
-    call = load("incre_flash_attention").bind(
-        query=query.reshape(batch, 1, heads * _SIZE),
-        key=[key],
-        value=[value],
-        actual_seq_lengths=list(lengths),
-        block_table=table,
-        num_heads=heads,
-        num_key_value_heads=kv_heads,
-        scale_value=_SCALE,
-        block_size=block,
-    )
-    files = {"q": query, "k": key, "v": value, "table": table, "kv_seqlen": np.array(lengths, np.int32)}
+    kept = ("q", "k", "v", "table")
+    files = {name: made.files[name] for name in kept} | {"kv_seqlen": np.array(made.lengths, np.int32)}
     build = partial(atb.program, "paged.cpp", "paged_attention_mask_mix.cce", PAGED)
-    run = PublicRun(build, words_of(dtype, heads, kv_heads, _SIZE, _SCALE, block), files)
-    name = f"paged by {block}, {heads_told(heads, kv_heads)}, {says}, {dtype}"
-    return Problem(name, call, lambda values: values.reshape(batch, 1, heads * _SIZE), {"ATB": run})
+    words = words_of(made.dtype, made.heads, made.kv_heads, SIZE, SCALE, made.block)
+    return Problem(made.name, made.call, made.result, {"ATB": PublicRun(build, words, files)})
 
 
 def _decoder(atb: Atb, says: str, lengths: Sequence[int], heads: int, kv_heads: int, dtype: str) -> Problem:
     """One query a row over a cache of one layer: self_attention with calcType DECODER."""
     batch, room = len(lengths), max(lengths) + 3
-    query = numbers(0, dtype, batch, heads * _SIZE)
-    key, value = (numbers(seed, dtype, batch, room, kv_heads * _SIZE) for seed in (1, 2))
+    query = numbers(0, dtype, batch, heads * SIZE)
+    key, value = (numbers(seed, dtype, batch, room, kv_heads * SIZE) for seed in (1, 2))
     keys = np.array(lengths, np.int32)
     call = load("self_attention").bind(
         query=query,
@@ -67,13 +44,13 @@ def _decoder(atb: Atb, says: str, lengths: Sequence[int], heads: int, kv_heads: 
         layerId=np.zeros(1, np.int32),
         headNum=heads,
         kvHeadNum=kv_heads,
-        qkScale=_SCALE,
+        qkScale=SCALE,
         calcType="DECODER",
         kvcacheCfg="K_BYPASS_V_BYPASS",
     )
     files = {"q": query, "k": key, "v": value, "kv_seqlen": keys, "layer": np.zeros(1, np.int32)}
     build = partial(atb.program, "decoder.cpp", "unpad_flash_attention_decoder_hp_mix.cce", FLASH)
-    run = PublicRun(build, words_of(dtype, heads, kv_heads, _SIZE, _SCALE), files)
+    run = PublicRun(build, words_of(dtype, heads, kv_heads, SIZE, SCALE), files)
     name = f"cached, {heads_told(heads, kv_heads)}, {says}, {dtype}"
     return Problem(name, call, lambda values: values.reshape(query.shape), {"ATB": run})
 
@@ -89,10 +66,10 @@ def _prefix(
 ) -> Problem:
     """Prompts behind cached blocks of 128 keys: self_attention with calcType PREFIX_ENCODER."""
     lengths = [own + cached * BLOCK for own, cached in zip(tokens, blocks, strict=True)]
-    query = numbers(0, dtype, sum(tokens), heads, _SIZE)
+    query = numbers(0, dtype, sum(tokens), heads, SIZE)
     table = block_table(lengths)
     key, value = (
-        pages(numbers(seed, dtype, sum(lengths), kv_heads, _SIZE), lengths, table) for seed in (1, 2)
+        pages(numbers(seed, dtype, sum(lengths), kv_heads, SIZE), lengths, table) for seed in (1, 2)
     )
     mask: dict[str, Array] = {}
     if masked:
@@ -110,7 +87,7 @@ def _prefix(
             kvSeqLen=keys,
             headNum=heads,
             kvHeadNum=kv_heads,
-            qkScale=_SCALE,
+            qkScale=SCALE,
             isTriuMask=1,
             kernelType="HIGH_PRECISION",
             maskType="NORM_COMPRESS" if masked else "CAUSAL_MASK",
@@ -119,7 +96,7 @@ def _prefix(
     )
     files = {"q": query, "k": key, "v": value, "table": table, "seqlen": own, "kv_seqlen": keys, **mask}
     build = partial(atb.program, "prefix.cpp", "unpad_flashattention_bf16_prefix_cache.cce", FLASH)
-    run = PublicRun(build, words_of(dtype, heads, kv_heads, _SIZE, _SCALE), files)
+    run = PublicRun(build, words_of(dtype, heads, kv_heads, SIZE, SCALE), files)
     told = ", ".join(f"{n} after {c}" for n, c in zip(tokens, blocks, strict=True))
     how = "a tile of the mask" if masked else "no mask"
     name = f"prefix, {heads_told(heads, kv_heads)}, {told} blocks, {how}, {dtype}"
@@ -137,10 +114,9 @@ def _latent(atb: Atb, made: Latent) -> Problem:
 
 def cache_problems(atb: Atb) -> Iterator[Problem]:
     """Problems over caches that ATB's kernels solve."""
-    for case, dtype in ((_EVEN, "half"), (_UNEVEN, "half"), (_UNEVEN, "bf16"), (_LONG, "half")):
-        yield _paged(atb, *case, dtype)
-    yield _paged(atb, *_UNEVEN, "half", block=64)
-    for case, dtype in ((_EVEN, "half"), (_UNEVEN, "half"), (_UNEVEN, "bf16")):
+    for case in PAGES:
+        yield _paged(atb, paged_decoding(*case))
+    for case, dtype in ((EVEN, "half"), (UNEVEN, "half"), (UNEVEN, "bf16")):
         yield _decoder(atb, *case, dtype)
     for dtype in DTYPES:
         for masked in (True, False):

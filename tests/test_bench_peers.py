@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+import peer_decodings
 import peer_inputs
 import peer_runs
 import peers_atb
@@ -117,6 +118,12 @@ def test_a_peer_that_misses_and_one_that_cannot_run_are_failures(small, monkeypa
     excused = {"peer": replace(one.public["peer"], explained="no document has rows like these")}
     assert peer_runs.compare_problem(replace(one, public=excused))
     assert "explained: no document" in capsys.readouterr().out
+    noted = {"peer": replace(one.public["peer"], noted="its flags are its own")}
+    assert not peer_runs.compare_problem(replace(one, public=noted)), "a note excuses no miss"
+    assert "its flags" not in capsys.readouterr().out
+    monkeypatch.setattr(peer_runs, "run_public", lambda *_: replace(good, findings=("racecheck",)))
+    assert peer_runs.compare_problem(replace(one, public=noted))
+    assert "explained: its flags" in capsys.readouterr().out
     monkeypatch.setattr(peer_runs, "run_ours", lambda call: replace(good, findings=("racecheck",)))
     monkeypatch.setattr(peer_runs, "run_public", lambda *_: good)
     assert not peer_runs.compare_problem(one), "a finding in ours"
@@ -175,7 +182,9 @@ def cached():
     atb = peers_atb.Atb(Path(), VendorHeaders(Path(), (), False))
     lengths = [20, 3]
     return {
-        "paged": peers_atb_caches._paged(atb, "20, 3 keys", lengths, 2, 1, "half", block=16),
+        "paged": peers_atb_caches._paged(
+            atb, peer_decodings.paged_decoding("20, 3 keys", lengths, 2, 1, "half", 16)
+        ),
         "cached": peers_atb_caches._decoder(atb, "20, 3 keys", lengths, 2, 1, "half"),
         "prefix": peers_atb_caches._prefix(atb, [20, 1], [0, 1], 2, 1, "half", masked=True),
         "causal": peers_atb_caches._prefix(atb, [20, 1], [0, 1], 2, 1, "bf16", masked=False),

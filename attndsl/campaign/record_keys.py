@@ -44,7 +44,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "launch": ("compiler/launch_scalars.py", "compiler/prepare_launch.py"),
     "tile interpreter": ("tile", "tile_interpreter"),
     "emulator": ("emulator", "execute/execute.py"),
-    "mutants": ("codegen/kernel_set", "execute", "mutate"),
+    "mutants": ("codegen/kernel_set/entry.py", "execute", "mutate"),
 }
 """The parts that are sources: files and folders of the package."""
 _WORDS_ALONE = frozenset(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from attndsl.diagnosis.rounding import Precise
+
+_CHECK = re.compile(r"(mem|race|sync|init)check/\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +118,21 @@ class SmallestMiss:
             "precise": None if self.precise is None else self.precise.to_json(),
         }
 
+    def _agreement(self) -> Iterator[str]:
+        """What a kernel that agrees with its tile program leaves to look at."""
+        yield "the kernel's numbers agree with those of its tile program, up to rounding"
+        if self.check:
+            yield f"what is wrong is what a check of the emulator has found: {self.check}"
+            yield "no spec should give such a kernel: please report it, with the spec"
+        else:
+            yield "look at the program, or at its rounding errors"
+
+    @property
+    def check(self) -> str:
+        """The check of the emulator that found the miss, as "initcheck/undefined_value", or ""."""
+        found = _CHECK.match(self.message)
+        return found.group() if found else ""
+
     def lines(self) -> list[str]:
         """The case for a reader."""
         what = f"smallest case found for case {self.case}" if self.changes else f"case {self.case}"
@@ -123,10 +141,7 @@ class SmallestMiss:
         if self.difference is not None:
             found += [f"    {line}" for line in self.difference.lines()]
         elif self.backend == "emulator":
-            found.append(
-                "    the kernel leaves what its tile program does, up to rounding: look at the program,"
-            )
-            found.append("    at its rounding errors, or at what a check of the emulator has found")
+            found += [f"    {line}" for line in self._agreement()]
         if self.precise is not None:
             found.append(f"    {self.precise.line(self.difference is not None)}")
         return found

@@ -64,11 +64,9 @@ class _Slot:
 def list_words(shapes: Sequence[tuple[int, ...]], addresses: Sequence[int]) -> npt.NDArray[np.uint64]:
     """The descriptor of a tensor list, as ListTensorDesc decodes it (CANN 8.1.RC1, list tensor interface).
 
-    An empty list has no descriptor of a tensor, only the words that say so.
+    An empty list has no descriptor of a tensor, only the word that tells where addresses would be.
     """
-    if not shapes:
-        return np.array([16, 0], np.uint64)
-    dims = len(shapes[0])
+    dims = len(shapes[0]) if shapes else 0
     words = [0]
     for index, shape in enumerate(shapes):
         words.append((len(shapes) if index == 0 else index) << 32 | dims)

@@ -147,7 +147,7 @@ def statistics_are_fp32(c: Candidate) -> Iterator[Finding]:
             yield f'{what} (write dtype="float32")', output.where
 
 
-def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
+def repeated_statistics_have_a_block_of_copies(c: Candidate) -> Iterator[Finding]:
     """A statistic leaves as one number a row, or as one block of equal ones."""
     copies = c.operator.axis_extents.get("L")
     for output in c.computation.statistics:
@@ -156,8 +156,9 @@ def copies_of_statistics_fill_a_block(c: Candidate) -> Iterator[Finding]:
             yield f"{what} (leave .repeated() out for one number a row)", output.where
 
 
-def statistics_have_no_padding(c: Candidate) -> Iterator[Finding]:
-    """Positions after the last query of a batch row get the zeros of the result alone."""
+def statistics_are_not_of_padded_positions(c: Candidate) -> Iterator[Finding]:
+    """Only the main result is padded: zeros are written for it after the last query of a batch row, and
+    nothing for row statistics."""
     padded = any(pads_rows(node) for node in c.computation.epilogue)
     for output in c.computation.statistics if padded else ():
         yield (
@@ -462,7 +463,9 @@ def tensors_have_the_io_dtype(c: Candidate) -> Iterator[Finding]:
         same = len(spec.dtypes) == 1 and all(c.operator.tensor(q).dtypes == spec.dtypes for q in queries)
         if not (same or spec.dtype_like or _is_bytes(spec) or spec.name in queries or spec.indexed):
             kept = 'dtype="float32"' if _of_rows(node.axes) else f"dtype={min(queries)}, as the query"
-            what = f"{node.name} of a dtype of its own ({', '.join(spec.dtypes)})"
+            if node.name not in multiplied and not _of_rows(node.axes):
+                kept += ', or with dtype="float32" alone'
+            what = f"{node.name} in a dtype other than the query's ({', '.join(spec.dtypes)})"
             yield what, node.where, f"declare it with {kept}"
 
 
@@ -520,8 +523,8 @@ RULES: tuple[Rule, ...] = (
     rows_fit_an_instruction,
     padding_is_added_last,
     statistics_are_fp32,
-    copies_of_statistics_fill_a_block,
-    statistics_have_no_padding,
+    repeated_statistics_have_a_block_of_copies,
+    statistics_are_not_of_padded_positions,
     selections_sum_windows_over_groups,
     windows_are_short,
     selections_see_all_keys,

@@ -146,8 +146,13 @@ def names_of(statement: Statement) -> frozenset[str]:
 @kept
 def tensors_used(program: Program) -> frozenset[str]:
     """Names of the global tensors that the statements of a program read or write, or whose sizes they ask."""
+    return tensors_in(program.statements())
+
+
+def tensors_in(statements: Iterable[Statement]) -> frozenset[str]:
+    """As :func:`tensors_used`, of statements themselves, without those inside them."""
     found: set[str] = set()
-    for item in program.statements():
+    for item in statements:
         if isinstance(item, PickTensor):
             found.add(item.tensor.name)
         for name in compared_fields(type(item)):

@@ -1,40 +1,8 @@
 // What our hosts of ATB's kernels share: tensors from files, the tiling, the launch's memory, the result.
 #pragma once
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-
-#include "acl/acl.h"
+#include "../host_files.h"
 #include "mki.h"
 
-inline void require(bool holds, const char* what) {
-  if (holds) return;
-  std::cout << "the host stops: " << what << std::endl;
-  std::exit(1);
-}
-template <class T>
-std::vector<T> numbers(const std::string& name) {
-  std::ifstream file(name + ".bin", std::ios::binary);
-  require(file.good(), name.c_str());
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-inline void* device(size_t bytes) {
-  void* memory = nullptr;
-  require(aclrtMalloc(&memory, bytes ? bytes : 32, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS, "no device memory");
-  return memory;
-}
-template <class T>
-void* copied(const std::vector<T>& values) {
-  const size_t bytes = values.size() * sizeof(T);
-  void* memory = device(bytes);
-  if (bytes) aclrtMemcpy(memory, bytes, values.data(), bytes, ACL_MEMCPY_HOST_TO_DEVICE);
-  return memory;
-}
 // A tensor; its first dimension is what the file holds.
 template <class T = uint16_t>
 Mki::Tensor tensor(const std::string& name, Mki::TensorDType dtype, Mki::SVector<int64_t> inner) {
@@ -86,9 +54,4 @@ Plan planned(Tiling tiling, const Parameters& parameters, std::vector<Mki::Tenso
   return plan;
 }
 // Copies the result, which ends the run.
-inline int finished(const Plan& plan, void* result, size_t bytes) {
-  aclrtSynchronizeStream(plan.stream);
-  std::vector<char> values(bytes);
-  aclrtMemcpy(values.data(), bytes, result, bytes, ACL_MEMCPY_DEVICE_TO_HOST);
-  return 0;
-}
+inline int finished(const Plan& plan, void* result, size_t bytes) { return finished(plan.stream, result, bytes); }

@@ -108,11 +108,13 @@ static void AddResults(gert::Context &context)
         context.results.push_back(info);
     }}
 }}
-extern "C" void infer(const Blob *blobs, const char *kinds, int64_t missing, char *out, int64_t room)
+extern "C" void infer(const Blob *blobs, const char *kinds, int64_t shapeless, int64_t typeless,
+    char *out, int64_t room)
 {{
     gert::InferShapeContext shapes;
-    shapes.missing = static_cast<size_t>(missing);
+    shapes.missing = static_cast<size_t>(shapeless);
     gert::InferDataTypeContext dtypes;
+    dtypes.missing = static_cast<size_t>(typeless);
     Fill(shapes, blobs, kinds);
     Fill(dtypes, blobs, kinds);
     AddResults(shapes);
@@ -128,9 +130,11 @@ extern "C" void infer(const Blob *blobs, const char *kinds, int64_t missing, cha
     }}
     std::strncpy(out, (ok ? text + "]" : text).c_str(), room - 1);
 }}
-extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, int64_t *numbers, uint8_t *data)
+extern "C" int64_t tile(const Blob *blobs, const char *kinds, int64_t cores, const char *missing,
+    int64_t *numbers, uint8_t *data)
 {{
     gert::TilingContext context;
+    context.missing = missing;
     fe::PlatFormInfos platform;
     platform.cubeCores = static_cast<uint32_t>(cores);
     context.platform = cores < 0 ? nullptr : &platform;
@@ -201,12 +205,13 @@ class OpHost:
         call: Mapping[str, Any],
         unknown: Mapping[str, Sequence[int]] | None = None,
         unread: bool = False,
-        missing: int = -1,
+        shapeless: int = -1,
+        typeless: int = -1,
     ) -> list[tuple[str, tuple[int, ...]]] | None:
         """Dtype and shape of each output, or None where the call is refused.
 
         ``unknown``: shapes that a graph's compilation sees, by argument; ``unread``: integers have no values;
-        ``missing``: the index of an output that the context does not have.
+        ``shapeless``, ``typeless``: the index of an output that the context of shapes, of dtypes has not.
         """
         blobs = self._blobs(call)
         for position, item in enumerate(self.names.arguments):
@@ -216,7 +221,9 @@ class OpHost:
             if unknown is not None and item.spec.name in unknown:
                 for each in blob.entries[: blob.count] if item.listed else (blob,):
                     self._shape(each, unknown[item.spec.name])
-        rows = self._text(self._library.infer, blobs, self._kinds, ctypes.c_int64(missing))
+        rows = self._text(
+            self._library.infer, blobs, self._kinds, ctypes.c_int64(shapeless), ctypes.c_int64(typeless)
+        )
         return None if rows is None else [(GE_TYPES[row[0]], tuple(row[1:])) for row in rows]
 
     def _shape(self, blob: Blob, sizes: Sequence[int]) -> None:
@@ -224,13 +231,15 @@ class OpHost:
         self._kept._kept.append(shape)
         blob.rank, blob.shape = len(sizes), shape
 
-    def tile(self, call: Mapping[str, Any], cores: int) -> dict[str, Any] | None:
+    def tile(self, call: Mapping[str, Any], cores: int, missing: str = "") -> dict[str, Any] | None:
         """Key, blocks, workspace, schedule mode and tiling data, or None where the call is refused.
 
-        Negative ``cores``: the context has no platform information.
+        Negative ``cores``: the context has no platform information; ``missing``: a slot that it has not.
         """
         numbers, data = (ctypes.c_int64 * 4)(), ctypes.create_string_buffer(1 << 14)
-        size = self._library.tile(self._blobs(call), self._kinds, ctypes.c_int64(cores), numbers, data)
+        size = self._library.tile(
+            self._blobs(call), self._kinds, ctypes.c_int64(cores), missing.encode(), numbers, data
+        )
         if size < 0:
             return None
         names = ("key", "blocks", "workspace", "mode")

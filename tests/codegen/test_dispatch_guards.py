@@ -25,6 +25,8 @@ from attndsl.codegen.kernel_set.kernel_request import (
     wanted_specializations,
 )
 from attndsl.expr import Symbol
+from attndsl.expr.argument_facts import given
+from attndsl.lowering.signature.host_scalars import length_count
 from attndsl.lowering.signature.specialization import feature_names, kernel_inputs, settings_of
 from attndsl.spec.operator.covering import choosable, nearest_choice
 from attndsl.spec.operator.loader import load, shipped_names
@@ -54,6 +56,9 @@ def problem_of(operator, choice, dtype):
         found[member_of(name)] = number_of_value(operator, name, choice.settings[name])
     for name in feature_names(operator):
         found[given_member(name)] = int(name in choice.present)
+    for spec in operator.tensors:
+        if spec.kind == "lengths":
+            found[member_of(length_count(spec.name).name)] = 1  # choices are of calls with lengths
     return SimpleNamespace(**found)
 
 
@@ -128,6 +133,24 @@ def test_a_tensor_that_is_passed_and_not_read_may_be_passed():
     special = wanted_specializations(ops.self_attention, selection)[0].special
     asked = {name for guard in guards_of(ops.self_attention, special) for name in guard.condition.symbols()}
     assert "given(attentionMask)" not in asked and "given(logN)" in asked
+
+
+@pytest.mark.parametrize(("lengths", "reads"), [(0, False), (3, True)])
+def test_a_tensor_that_is_read_beside_lengths_alone_decides_with_them(lengths, reads):
+    """The padding in front of the keys of each batch row: without lengths rows are whole, and the kernel
+    without padding takes the call."""
+    operator = ops.incre_flash_attention
+    requests = (
+        KernelRequest(dtypes=("float16",), features=each) for each in (frozenset(), {"kv_padding_size"})
+    )
+    plain, padded = (wanted_specializations(operator, each)[-1].special for each in requests)
+    assert padded.features == {"kv_padding_size"} and not plain.features
+    call = {given("kv_padding_size").name: 1, length_count("actual_seq_lengths").name: lengths}
+    for special, takes in ((plain, not reads), (padded, reads)):
+        (guard,) = (each for each in guards_of(operator, special) if each.condition.symbols() <= call.keys())
+        assert guard.accepts(call) == takes
+        assert guard.accepts({**call, given("kv_padding_size").name: 0}) == (special is plain)
+        assert guard.name({}) == ("kvPaddingSizeIsNotRead" if special is plain else "")
 
 
 def test_guards_are_told_apart_by_their_conditions():

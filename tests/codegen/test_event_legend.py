@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from attndsl.codegen.kernel.event_legend import event_legend
+from attndsl.codegen.kernel.event_legend import event_legend, flag_legend
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.expr import Const
-from attndsl.target import MemorySpace, Pipe
+from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
-from attndsl.tile.statements import SetEvent, seq
+from attndsl.tile.statements import SetEvent, Stage, Statement, WaitCrossFlag, seq
 from tests.support.devices import DEVICE
 
 SCORE = Buffer(name="score", dtype="float32", space=MemorySpace.UB, size=Const(64))
@@ -49,3 +49,21 @@ def test_each_kind_of_event_that_a_kernel_has_is_explained(
     assert found.startswith("Event ids by pipe pair. Ready: the content may be read; Free: ")
     every = ("FreeXY:", "TakenYX:", "Done/Taken:", "Buffers with one lifetime")
     assert tuple(each for each in every if each in found) == explained
+
+
+def flags_told(stage: Statement) -> str:
+    program = Program(
+        name="hand_made", summary="", dtype="float16", parameters=(), workspace=(), tiling=(),
+        device=DEVICE, constants=(), body=seq(stage),
+    )  # fmt: skip
+    return flag_legend(program)
+
+
+@pytest.mark.parametrize(("stem", "frees"), [("AwaitProbabilities", True), ("WeightedTile", False)])
+def test_the_flag_that_frees_a_slot_of_scores_is_named(stem: str, frees: bool) -> None:
+    """Where the cube waits for probabilities before it overwrites scores; elsewhere no flag frees a slot."""
+    wait = WaitCrossFlag(name="probRingReady", flag=1)
+    found = flags_told(Stage(name=stem, core=Core.AIC, doc="", body=seq(wait)))
+    assert found.startswith("Cross-core flags. Ready: a slot of the ring is written. ")
+    assert ("kProbRingReady also frees the tile's slot of the score ring" in found) is frees
+    assert ("None says that a slot is free" in found) is not frees

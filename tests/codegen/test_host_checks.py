@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from attndsl.api import ops
+from attndsl.codegen.host.host_files import host_files
+from attndsl.codegen.names.arguments import names_of
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
 from tests.support.error_table_incre import dense
@@ -149,3 +153,15 @@ def test_a_check_that_is_left_out_would_be_noticed(folder):
     assert checked(ops.incre_flash_attention, good, folder)[0] == ""
     assert checked(ops.incre_flash_attention, bad, folder)[0] == "LengthRangeError"
     assert np.array_equal(good["query"], bad["query"])
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_conditions_are_written_plainly(name):
+    """No double negation, no brackets around a whole condition, no value shown twice in any case."""
+    for operator in (getattr(ops, name), *getattr(ops, name).modes):
+        text = host_files(names_of(operator))[f"op_host/{names_of(operator).op}_check.h"]
+        assert "!!" not in text and "values.Add" in text
+        assert not re.findall(r"if \(\(([^()]|\([^()]*\))*\)\) \{", text)
+        for indent, message in re.findall(r"^( +)Values values;\n(.*?)return Violation", text, re.M | re.S):
+            shown = re.findall(rf"^{indent}values\.Add.*$", message, re.M)
+            assert len(shown) == len(set(shown)), shown

@@ -25,6 +25,8 @@ from .op_host_calls import GE_TYPES, fields_of, mostly_long, op_host
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C++ compiler")
 OPTIONAL, REQUIRED, DYNAMIC = 1, 2, 3
+REFUSED_DEFAULTS = {"self_attention_prefix_encoder": {"headNum", "isTriuMask", "kernelType", "maskType"}}
+"""ATB's defaults that no legal call has."""
 EVERY = [each for name in LEGAL for each in (getattr(ops, name), *getattr(ops, name).modes)]
 
 
@@ -54,7 +56,10 @@ def test_the_definition_has_every_argument(operator, folder):
         legal = {"int64"} if spec.kind == "lengths" else set(spec.dtypes)
         assert {GE_TYPES[d] for d in ports[spec.name]["dtypes"]} <= legal
     params = [spec for spec in operator.params if spec.type is not bytes]
-    kinds = {spec.name: OPTIONAL if spec.optional else REQUIRED for spec in params}
+    refused = REFUSED_DEFAULTS.get(operator.name, {"headNum"})
+    kinds = {
+        spec.name: OPTIONAL if spec.optional and spec.name not in refused else REQUIRED for spec in params
+    }
     assert {attr["name"]: attr["kind"] for attr in made["attrs"]} == kinds
     assert made["socs"] == ["ascend910b", "ascend910_93"]
     outputs = [spec.name for spec in operator.outputs]
@@ -86,13 +91,28 @@ def test_inferred_shapes_and_dtypes_are_those_of_the_results(name, folder):
 
 
 def test_a_context_without_an_output_is_refused(folder, capfd):
-    """Shapes are written where there is room for them alone."""
+    """Shapes and dtypes are written where there is room for them alone."""
     made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
     rows = np.zeros((2, 4, 16), np.float16)
     call = {"query": rows[:, :1], "key": [rows], "value": [rows], "num_heads": 1}
     assert made.infer(call) == [("float16", (2, 1, 16))] and not capfd.readouterr().err
-    assert made.infer(call, missing=0) is None
-    assert "the context has no output 0" in capfd.readouterr().err
+    for missing in ({"shapeless": 0}, {"typeless": 0}):
+        assert made.infer(call, **missing) is None
+        assert "the context has no output 0" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("slot", "said"),
+    [("tiling key", "tiling key"), ("block dim", "number of blocks"), ("schedule mode", "schedule mode")],
+)
+def test_a_launch_that_the_context_does_not_take_is_refused(slot, said, folder, capfd):
+    """A launch whose blocks wait for each other without batch mode would hang the device."""
+    made = op_host(ops.incre_flash_attention, folder / "small", DTYPES_FIRST)
+    rows = np.zeros((2, 4, 16), np.float16)
+    call = {"query": rows[:, :1], "key": [rows], "value": [rows], "num_heads": 1}
+    assert made.tile(call, 20) is not None and not capfd.readouterr().err
+    assert made.tile(call, 20, missing=slot) is None
+    assert f"the context has no slot for the {said}" in capfd.readouterr().err
 
 
 LENGTHS = [None, [3, 10], [7]]

@@ -21,8 +21,9 @@ from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.project.attributes import attribute_rows, reserved_inputs
 from attndsl.codegen.project.project import plan_project
-from attndsl.codegen.project.project_files import ReadmeFacts, attribute_lines, binding_files
+from attndsl.codegen.project.project_files import ReadmeFacts, binding_files, build_files
 from attndsl.codegen.samples.device_cases import random_tensor
 from attndsl.emulator.toolchain import INCLUDE, find_compiler
 from attndsl.spec.contract.arguments import DTYPES
@@ -286,11 +287,45 @@ def test_every_file_that_the_readme_names_is_there(project):
         assert (project / name).is_file(), name
 
 
-def test_attributes_with_a_meaning_are_told():
-    told = list(attribute_lines(names_of(ops.nsa_compress_attention)))
-    assert any(
-        line.startswith("`index_reading` (`op`, `paper`, `literal0`; default `op`): where ") for line in told
+def test_the_readme_tells_every_attribute():
+    """Type, default or that it is required, what some call may have, and what the contract says of it."""
+    for name in ("relay_attention", "self_attention", "nsa_compress_attention"):
+        names = names_of(getattr(ops, name))
+        assert [row.name for row in attribute_rows(names)] == [f"`{item.name}`" for item in names.params]
+    relay = {row.name: row for row in attribute_rows(names_of(ops.relay_attention))}
+    assert relay["`headNum`"].default == "required" and relay["`headNum`"].values == "> 0", "0 is refused"
+    assert relay["`kvHeadNum`"].default == "`0`" and relay["`kvHeadNum`"].values == "0 to 8"
+    assert relay["`maskType`"].values == "0 = UNDEFINED", "NORM is declared, and no call may have it"
+    prefix = {r.name: r for r in attribute_rows(names_of(ops.self_attention.modes[-1]))}
+    assert (
+        prefix["`kernelType`"].default == "required" and prefix["`kernelType`"].values == "1 = HIGH_PRECISION"
     )
-    assert "`relaxed` (default `False`): head sizes need not be multiples of 16" in told
-    assert "`compress_stride`: d, keys between the starts of compressed blocks" in told
-    assert not any("head_num" in line for line in told), "the contract says nothing of it"
+    nsa = {row.name: row for row in attribute_rows(names_of(ops.nsa_compress_attention))}
+    assert (nsa["`index_reading`"].type, nsa["`index_reading`"].default) == ("string", "`op`")
+    assert nsa["`index_reading`"].values == "`op`, `paper`, `literal0`"
+    assert nsa["`compress_stride`"].values == "16 to 64"
+    assert nsa["`compress_stride`"].meaning.endswith("; must be a multiple of 16")
+
+
+def test_git_leaves_out_what_the_build_writes(project):
+    ignored = (project / ".gitignore").read_text().split("\n")
+    build = (project / "build.sh").read_text()
+    for folder in ("cmake", "scripts", "build_out"):
+        assert folder in build and f"/{folder}/" in ignored
+    for folder in ("op_host", "op_kernel", "direct", "torch", "test"):
+        assert f"/{folder}/" not in ignored
+
+
+def test_the_readme_tells_of_cut_names_where_there_are_some(project):
+    assert "_keyNUMBER" not in (project / "README.md").read_text()
+    names = names_of(ops.relay_attention)
+    page = ReadmeFacts(
+        command="", verify="", names=names, name="", document="", summary="", features=(), not_lowered={}
+    )
+    assert "_keyNUMBER" in build_files(names, page, samples=False, tests=False, cut=True)["README.md"]
+
+
+def test_the_readme_tells_reserved_inputs():
+    told = [*reserved_inputs(names_of(ops.relay_attention))]
+    assert told == ["`attentionMask` has to be passed: reserved, its content is ignored."]
+    assert not [*reserved_inputs(names_of(ops.nsa_compress_attention))]

@@ -12,7 +12,7 @@ import pytest
 from attndsl.api import ops
 from attndsl.campaign import Verification, verify
 from attndsl.codegen.kernel.schedule_header import _literal, constant_text
-from attndsl.codegen.kernel.schedule_limits import limits
+from attndsl.codegen.kernel.schedule_limits import limits, meanings
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.project import plan_projects
 from attndsl.codegen.text.line_breaks import WIDTH
@@ -127,9 +127,9 @@ def test_a_plan_with_a_number_of_its_own_is_caught(folder):
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"kTileKeys": 500}, "limits of tile_k"),
-        ({"kRing": 1}, "limits of ring"),
-        ({"kRowsPerStep": 24}, "rows divides the rows of a vector core"),
+        ({"kTileKeys": 500}, "kTileKeys: a multiple of "),
+        ({"kRing": 1}, "kRing: from 2 to 8"),
+        ({"kRowsPerStep": 24}, "kRowsPerStep divides the rows of a vector core"),
         ({"kBaseK": 32}, "one matrix multiply takes a whole head"),
         ({"kTileKeys": 576}, "one repeat has the folded lanes of a row"),
         ({"kTileKeys": 512, "kRowsPerStep": 64}, "the buffers fit into UB"),
@@ -223,7 +223,7 @@ LEGAL = {"max_rows": Legal(16, 256, 16), "ring": Legal(2, 8), "base_k": Legal(16
 def told(*requirements: Requirement) -> list[tuple[str, str]]:
     """Each assertion: what it states and what that means."""
     return [
-        (" && ".join(map(constant_text, each.conditions)), "; ".join(each.meanings))
+        (" && ".join(map(constant_text, each.conditions)), "; ".join(meanings(each, CONSTANTS)))
         for each in limits(requirements, CONSTANTS, LEGAL)
     ]
 
@@ -240,9 +240,9 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
     ) == [
         (
             "kMaxRows >= 32 && kMaxRows <= 128 && kMaxRows % 32 == 0",
-            "limits of max_rows; one band; whole steps",
+            "kMaxRows: a multiple of 32 from 32 to 128; one band; whole steps",
         ),
-        ("kRing >= 2 && kRing <= 8 && kRing % 2 == 1", "limits of ring; odd rings"),
+        ("kRing >= 2 && kRing <= 8 && kRing % 2 == 1", "kRing: from 2 to 8; odd rings"),
         ("kRing <= kMaxRows", "some rule"),
     ]
 
@@ -250,9 +250,11 @@ def test_the_limits_of_one_constant_are_one_assertion() -> None:
 def test_a_rule_on_what_follows_from_one_option_is_a_bound_of_the_option() -> None:
     legal = Requirement((ROWS >= 16) & (ROWS <= 256), "limits of max_rows")
     derived = Requirement(round_up(HALF, 64) <= LANES, "one repeat")
-    assert told(legal, derived) == [("kMaxRows >= 16 && kMaxRows <= 128", "limits of max_rows; one repeat")]
+    assert told(legal, derived) == [
+        ("kMaxRows >= 16 && kMaxRows <= 128", "kMaxRows: from 16 to 128; one repeat")
+    ]
     assert told(legal, Requirement(HALF >= 100, "all heads")) == [
-        ("kMaxRows >= 208 && kMaxRows <= 256", "limits of max_rows; all heads")
+        ("kMaxRows >= 208 && kMaxRows <= 256", "kMaxRows: from 208 to 256; all heads")
     ]
     assert told(derived, Requirement(HALF >= 64, "all heads")) == [
         ("kMaxRows == 128", "one repeat; all heads")
@@ -276,7 +278,7 @@ def test_a_rule_that_is_no_bound_stays_as_it_is() -> None:
 def test_a_bound_by_a_fixed_constant_names_it() -> None:
     legal = Requirement((BASE >= 16) & (BASE <= 256), "limits of base_k")
     assert told(legal, Requirement(HEAD <= BASE, "a whole head")) == [
-        ("kBaseK >= kPaddedHeadSize && kBaseK <= 256", "limits of base_k; a whole head")
+        ("kBaseK >= kPaddedHeadSize && kBaseK <= 256", "kBaseK: from kPaddedHeadSize to 256; a whole head")
     ]
 
 

@@ -11,6 +11,7 @@ from attndsl.campaign import judging, verify
 from attndsl.campaign.results import MISS
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.diagnosis.first_difference import first_difference
+from attndsl.diagnosis.miss import SmallestMiss
 from attndsl.diagnosis.smallest_miss import smallest_miss
 from attndsl.emulator.report import Report
 from attndsl.reference import run as reference
@@ -232,3 +233,19 @@ def test_a_write_of_an_earlier_step_is_told_with_the_scalars_of_its_own_item(cal
     assert write.scalars["batch"] == 0
     assert write.scalars.get("kvHead", 0) == 0
     assert not {"item", "takenItem", "task"} & write.scalars.keys()  # of the step that ran, and not kept
+
+
+@pytest.mark.parametrize(
+    ("message", "reports"),
+    [
+        ("initcheck/undefined_value at attndsl_kernel.h:143: ...", True),
+        ("out: error 2.5", False),
+    ],
+)
+def test_what_a_check_alone_finds_is_to_be_reported(message: str, reports: bool) -> None:
+    """No author can mend it: numbers that agree leave the check alone."""
+    found = {"source": "mine.py", "seed": 0, "case": 1, "backend": "emulator", "changes": {}, "shape": "B1"}
+    told = "\n".join(SmallestMiss(**found, tries=1, message=message).lines())
+    assert "numbers agree with those of its tile program" in told
+    assert ("please report it" in told) is reports
+    assert ("found: initcheck/undefined_value" in told) is reports

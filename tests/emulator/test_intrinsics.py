@@ -46,8 +46,10 @@ STEPS = {
     "racing": "set_vector_mask(0, 255); vadd(z, x, y, 1, 1, 1, 1, 8, 8, 8); vadd(z, z, y, 1, 1, 1, 1, 8, 8, 8);",
     "outside": "vadd((float*)(196608 - 128), x, y, 1, 1, 1, 1, 8, 8, 8);",
     "outside_by_header": "AscendC::OneRepeat((float*)(196608 - 64), x, y); pipe_barrier(PIPE_V); AscendC::OneRepeat((float*)(196608 - 32), x, y);",
+    "overlapping": "vadds(z, x, 0.0f, 2, 1, 1, 8, 8); pipe_barrier(PIPE_V); vmax(z, z, z + 8, 1, 1, 2, 2, 8, 16, 16);",
+    "overlapping_a_later_repeat": "vmax(z + 64, z, y, 2, 1, 1, 1, 8, 8, 8);",
     "unwritten": "vadd(z, x, w, 1, 1, 1, 1, 8, 8, 8);",
-    "unmodelled": "set_fmatrix(1);",
+    "unmodelled": "set_aipp_spr_0(1);",
     "unset_register": "vsel(z, x, y, 1, 1, 1, 1, 8, 8, 8, 2);",
     "followed": "*z = *x;",
 }
@@ -167,6 +169,8 @@ def test_an_instruction_does_what_its_words_say(steps: Kernel, name: str) -> Non
     [
         ("racing", "racecheck/read_after_write"),
         ("outside", "memcheck/out_of_range"),
+        ("overlapping", "memcheck/operand_overlap"),
+        ("overlapping_a_later_repeat", "memcheck/operand_overlap"),
         ("unwritten", "initcheck/undefined_value"),
         ("unmodelled", "memcheck/unsupported"),
         ("unset_register", "memcheck/select_register"),
@@ -175,6 +179,14 @@ def test_an_instruction_does_what_its_words_say(steps: Kernel, name: str) -> Non
 def test_the_checks_hold_below(steps: Kernel, name: str, rule: str) -> None:
     _, report = run(steps, name)
     assert rule in report.finding_counts, report.finding_counts
+
+
+def test_lanes_that_a_repeat_writes_elsewhere_are_read_before(steps: Kernel) -> None:
+    """CANN's softmax of 8 x 1024 folds blocks in place; of a later repeat's lanes nobody knows."""
+    out, _ = run(steps, "overlapping")
+    np.testing.assert_array_equal(out[:64], A[:128].reshape(8, 2, 8).max(1).ravel())
+    out, _ = run(steps, "overlapping_a_later_repeat")
+    assert (out == SENTINEL).all()
 
 
 def test_a_finding_names_the_kernel_s_line_and_the_header_s(steps: Kernel) -> None:
@@ -201,8 +213,15 @@ extern "C" __global__ __aicore__ void product(GM_ADDR a, GM_ADDR b, GM_ADDR half
   copy_gm_to_cbuf_multi_nd2nz_b16(l1a, (half*)a, 0, 1, 16, 32, 0, 32, 16, 1, 0);
   copy_gm_to_cbuf_multi_nd2nz_b16(l1b, (half*)b, 0, 1, 32, 16, 0, 16, 32, 1, 0);
   set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
-  load_cbuf_to_ca(l0a, l1a, 0, 2, 1, 0, 0, false, inc);
-  if (TILING_KEY_VAR) load_cbuf_to_cb(l0b, l1b, 0, 2, 1, 0, 0, true, inc);
+  set_fmatrix(16 | 1 << 16); set_fmatrix_b(32 | 1 << 16); set_l3d_rpt(1 << 16);
+  if (TILING_KEY_VAR == 3) {
+    set_l3d_rpt(1 | 2 << 16 | 1 << 24);
+    img2colv2_cbuf_to_ca(l0a, l1a, 16, 16, 0, 0, 1, 1, 1, 1, 1, 1, false, false, false, false, 32);
+    set_l3d_rpt(1 << 16);
+  } else if (TILING_KEY_VAR >= 2) img2colv2_cbuf_to_ca(l0a, l1a, 32, 16, 0, 0, 1, 1, 1, 1, 1, 1, false, false, false, false, 32);
+  else load_cbuf_to_ca(l0a, l1a, 0, 2, 1, 0, 0, false, inc);
+  if (TILING_KEY_VAR >= 2) img2colv2_cbuf_to_cb(l0b, l1b, 16, 32, 0, 0, 1, 1, 1, 1, 1, 1, false, false, true, TILING_KEY_VAR != 4, 16);
+  else if (TILING_KEY_VAR) load_cbuf_to_cb(l0b, l1b, 0, 2, 1, 0, 0, true, inc);
   else load_cbuf_to_cb_transpose(l0b, l1b, 0, 2, 1, 0, inc, 0);
   set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0); wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
   mad(l0c, l0a, l0b, 16, 32, 16, 0, false, false, true);
@@ -218,8 +237,7 @@ extern "C" __global__ __aicore__ void product(GM_ADDR a, GM_ADDR b, GM_ADDR half
 """
 
 
-@pytest.mark.parametrize("key", [0, 1])
-def test_a_product(headers: VendorHeaders, key: int) -> None:
+def _product(headers: VendorHeaders, key: int) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
     a, b = (RNG.integers(-8, 8, shape).astype(np.float16) for shape in ((16, 32), (32, 16)))
     rounded, sums = np.full((12, 24), 9, np.float16), np.ones((16, 16), np.float32)
     arguments = [
@@ -230,13 +248,44 @@ def test_a_product(headers: VendorHeaders, key: int) -> None:
     ]
     kernel = build(CUBE, entry="product", headers=headers)
     report = kernel.run(1, arguments, tiling_key=key)
-    assert [str(finding) for finding in report.findings] == []
-    wanted = a.astype(np.float32) @ b.astype(np.float32) + a[:, :16].astype(np.float32) @ b[:16].astype(
-        np.float32
-    )
+    left, right = a.astype(np.float32), b.astype(np.float32)
+    found = [str(finding) for finding in report.findings]
+    return found, rounded, sums, left @ right + left[:, :16] @ right[:16]
+
+
+@pytest.mark.parametrize("key", [0, 1, 2, 3], ids=["turned", "loaded", "windows", "repeated windows"])
+def test_a_product(headers: VendorHeaders, key: int) -> None:
+    findings, rounded, sums, wanted = _product(headers, key)
+    assert findings == []
     np.testing.assert_array_equal(sums, wanted + 1)
     np.testing.assert_array_equal(rounded[:, :16], np.maximum(wanted[:12], 0).astype(np.float16))
     assert (rounded[:, 16:] == 9).all()
+
+
+def test_windows_of_the_right_matrix_have_a_register_of_their_own(headers: VendorHeaders) -> None:
+    """By the left one's, which says 16 positions, the other 16 rows are padding."""
+    _, _, sums, wanted = _product(headers, 4)
+    assert not np.array_equal(sums, wanted + 1)
+
+
+FILLED = """#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void filled(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  create_cbuf_matrix((uint32_t*)0, 2 | 3 << 16 | 1ll << 32, 7u);
+  set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0); wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
+  if (TILING_KEY_VAR) copy_cbuf_to_gm(out, (void*)0, 0, 1, 7, 0, 0);
+  else copy_cbuf_to_gm(out, (void*)0, 0, 2, 3, 1, 1);
+}
+"""
+
+
+def test_runs_of_blocks_are_filled_and_what_lies_between_is_not(headers: VendorHeaders) -> None:
+    kernel, out = build(FILLED, entry="filled", headers=headers), np.zeros((8, 8), np.uint32)
+    report = kernel.run(1, [Argument("out", out)])
+    assert [str(finding) for finding in report.findings] == []
+    assert (out == 7).all(1).tolist() == [True, True, True, False, True, True, True, False]
+    report = kernel.run(1, [Argument("out", np.zeros_like(out), output=True)], tiling_key=1)
+    assert "initcheck/undefined_value" in report.finding_counts
 
 
 MIXED = """#include "kernel_operator.h"

@@ -109,6 +109,17 @@ extern "C" __global__ __aicore__ void lists(GM_ADDR list, GM_ADDR out) {
   }
 }
 
+extern "C" __global__ __aicore__ void list_size(GM_ADDR list, GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  ListTensorDesc desc;
+  desc.Init((__gm__ void*)list);
+  GlobalTensor<int32_t> to;
+  to.SetGlobalBuffer((__gm__ int32_t*)out);
+  to.SetValue(0, desc.GetSize());
+  DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(to);
+}
+
 __aicore__ inline void Clean(const GlobalTensor<int32_t>& line) {
   DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(line);
 }
@@ -138,6 +149,7 @@ ENTRIES = [
     "queues",
     "who",
     "lists",
+    "list_size",
     "store_cleaned",
     "store_kept",
     "line_tail_cleaned",
@@ -197,6 +209,16 @@ def test_tensor_list(kernels):
     assert report.counters["gm_read_bytes"]["key[4]"] == 160
     with pytest.raises(LaunchError, match="same rank"):
         kernels["lists"].run(1, [Argument("key", [np.zeros(8), np.zeros((1, 8))]), Argument("out", out)])
+
+
+def test_an_empty_list_has_nothing_to_decode(kernels):
+    """CANN reads the first tensor's descriptor, which is behind the end of an empty list."""
+    out = np.zeros(16, np.int32)
+    report = kernels["list_size"].run(1, [Argument("key", []), Argument("out", out, output=True)])
+    assert report.finding_counts == {"memcheck/empty_list": 1}, report.findings
+    smallest = [np.zeros(8, np.float32)]
+    report = kernels["list_size"].run(1, [Argument("key", smallest), Argument("out", out, output=True)])
+    assert report.ok and out[0] == 1, report.findings
 
 
 def test_scalar_stores_reach_memory_when_cleaned(kernels):

@@ -11,7 +11,7 @@
 
 namespace incre_flash_attention_host {
 
-// Meanings of the numbers in a problem.
+// Codes of layouts, dtypes and parameters in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -50,6 +50,7 @@ struct Problem {
     int64_t antiquantOffsetGiven = 0;  // 1 if antiquant_offset is passed
     int64_t blockTableGiven = 0;  // 1 if block_table is passed
     int64_t kvPaddingSizeGiven = 0;  // 1 if kv_padding_size is passed
+    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
     int64_t keySplit = 0;  // 1 if key is a list of one tensor a batch row
     int64_t valueSplit = 0;  // 1 if value is a list of one tensor a batch row
     int64_t kvN = 0;  // key/value heads
@@ -62,7 +63,6 @@ struct Problem {
     float scale_value = 0;  // parameter scale_value
     int64_t keyLayout = 0;  // layout of key; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
     int64_t valueLayout = 0;  // layout of value; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
-    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
 };
 
 // Whether a problem can be launched.
@@ -96,7 +96,7 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
-    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -258,7 +258,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        (problem.kvPaddingSizeGiven == 0 || problem.actualSeqLengthsCount == 0) &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d64_attn_mask;

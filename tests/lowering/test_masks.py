@@ -153,6 +153,18 @@ def test_bytes_of_all_rows_become_bits_once_a_tile(axes: tuple[str, ...]) -> Non
     ]
 
 
+def test_a_finite_value_that_hides_has_a_name_if_it_is_the_only_one() -> None:
+    """The kernel's text says what the number is; two numbers stand for themselves."""
+    mask = tensor("mask", ("B", "T"), "uint8")
+    one, two = decoding(masked(mask, -1e12)), decoding(masked(mask, -1e12), masked(mask, -1e4))
+    assert f"{KEY_LANES} = Select(maskKeep, {KEY_LANES}, maskedScore)" in lines(step(one).finish(one))[1]
+    assert [each.named.value for each in one.inventory.constants if each.named.name == "maskedScore"] == [
+        -1e12
+    ]
+    assert "-10000.0)" in lines(step(two).finish(two))[1]
+    assert all(each.named.name != "maskedScore" for each in two.inventory.constants)
+
+
 @pytest.mark.parametrize("axes", [("Q", "T"), ("B", "Q", "T")])
 def test_bytes_of_positions_are_loaded_with_the_rows(axes: tuple[str, ...]) -> None:
     c = padded(bytes_over(*axes))

@@ -78,7 +78,7 @@ REFUSED = {
         {"more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 8")'},
         r"'peaks' of row statistics in the dtype of 'query' \(write dtype=\"float32\"\)",
     ),
-    "copies_of_statistics_fill_a_block": (
+    "repeated_statistics_have_a_block_of_copies": (
         {
             "copies": "4",
             "more": 'op.output("peaks", p.row_max.repeated(), like=query, layouts="B N 1 4",'
@@ -86,7 +86,7 @@ REFUSED = {
         },
         r"'peaks' of other than 8 copies \(leave \.repeated\(\) out",
     ),
-    "statistics_have_no_padding": (
+    "statistics_are_not_of_padded_positions": (
         {
             "result": "out.replace(attend.condition(attend.QUERY >= 1), 0.0)",
             "more": 'op.output("peaks", p.row_max, like=query, layouts="B N 1", dtype="float32")',
@@ -112,7 +112,7 @@ REFUSED = {
         },
         "key, one tensor or a list, without attend.when",
     ),
-    "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key of a dtype of its own"),
+    "tensors_have_the_io_dtype": ({"key_dtype": '"bfloat16"'}, "key in a dtype other than the query's"),
     "integers_stand_for_numbers": (
         {"key_dtype": '"int8"'},
         r"key of dtype int8 beside queries of float16 .*; write attend\.dequantize\(key, scale\)",
@@ -180,7 +180,7 @@ def test_rule_refuses_and_names_the_line(tmp_path: Path, rule: str) -> None:
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 def test_keys_of_another_dtype_than_the_queries_are_refused(tmp_path: Path, dtype: str) -> None:
     made = operator(tmp_path, key_dtype=f'"{dtype}"', io='"float16"')
-    with pytest.raises(NotLowered, match=rf"key of a dtype of its own \({dtype}\)"):
+    with pytest.raises(NotLowered, match=rf"key in a dtype other than the query's \({dtype}\)"):
         compile_(made)
 
 

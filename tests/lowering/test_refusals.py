@@ -13,7 +13,7 @@ WITHOUT_A_NEXT_STEP = {
     # the words themselves say what is legal
     "the_cube_takes_the_io_dtype",
     "statistics_are_fp32",
-    "copies_of_statistics_fill_a_block",
+    "repeated_statistics_have_a_block_of_copies",
     "results_have_the_io_dtype_or_fp32",
     "_check_depths",
     # about one operator's features that no other form has

@@ -168,8 +168,8 @@ LAYOUTS = (
         DENSE,
         (('"B K T D", dtype=query, axes="B K T D"', '"B K T D", dtype="float16", axes="B K T D"'),),
         (
-            "mine has no kernel yet: mine.py:8: key of a dtype of its own (float16) has no "
-            "lowering rule yet; declare it with dtype=query, as the query; the reference backend "
+            "mine has no kernel yet: mine.py:8: key in a dtype other than the query's (float16) "
+            "has no lowering rule yet; declare it with dtype=query, as the query; the reference backend "
             "computes it"
         ),
     ),
@@ -253,7 +253,7 @@ LAYOUTS = (
         "names with commas",
         DENSE,
         (('op.dims("B N K S T D")', 'op.dims("B, N, K, S, T, D")'),),
-        "mine.py:4: 'B,' is no identifier; names are parted by blanks alone",
+        "mine.py:4: 'B,' is no identifier; names are separated by blanks alone",
     ),
     Mistake(
         "one name too few",

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from tests.mistakes.mistake import Mistake
-from tests.support.right_specs import DENSE
+from tests.support.right_specs import DENSE, PACKED
+
+PADDED = (
+    ("scale = op.param", 'valid = op.input("valid", "B M", dtype="bool", indexed=True)\nscale = op.param'),
+    ("i, j = attend.QUERY", "b, i, j = attend.BATCH, attend.QUERY"),
+    ("s.where(j <= i)", "s.where(valid[b, j] & (j <= i))"),
+)
 
 MASKS = (
     Mistake(
@@ -419,5 +425,37 @@ MASKS = (
             ("s = s.where(j <= i)", "s = s.where(seg[b, i, 0] == seg[b, j])"),
         ),
         "mine.py:19: 'seg' does not have 3 dimensions: its layout is 'B S'",
+    ),
+    Mistake(
+        "a mask of packed keys",
+        PACKED,
+        (
+            ("scale = op.param", 'valid = op.input("valid", "U", dtype="bool", axes="U")\nscale = op.param'),
+            ("s.where(j <= i)", "s.where(valid).where(j <= i)"),
+        ),
+        (
+            "mine has no kernel yet: mine.py:21: a mask in bytes over (U), valid, has no lowering rule "
+            "yet; of packed keys, pass it padded, as (B, T), and write valid[b, j]; masks in bytes are "
+            "over any of the axes B, S, N, K, Q and T; the reference backend computes it"
+        ),
+        instead=PADDED,
+    ),
+    Mistake(
+        "elements at packed keys",
+        PACKED,
+        (
+            (
+                "scale = op.param",
+                'valid = op.input("valid", "U", dtype="int32", indexed=True)\nscale = op.param',
+            ),
+            ("i, j = attend.QUERY", "b, i, j = attend.BATCH, attend.QUERY"),
+            ("s.where(j <= i)", "s.where(valid[tokens.start(b) + j] & (j <= i))"),
+        ),
+        (
+            "mine.py:21: 'valid' is read at (0 if b == 0 else key_ends[b - 1]) + j in its dimension 0, "
+            "and nothing says how far that goes; of packed tokens, pass it padded, as (B, M) with M the "
+            "longest row, and write valid[b, j]"
+        ),
+        instead=PADDED,
     ),
 )

@@ -254,7 +254,7 @@ SCORES = (
             ),
         ),
         (
-            "mine has no kernel yet: mine.py:13: slopes of a dtype of its own (float16) has no "
+            "mine has no kernel yet: mine.py:13: slopes in a dtype other than the query's (float16) has no "
             'lowering rule yet; declare it with dtype="float32"; the reference backend computes '
             "it"
         ),

@@ -4,8 +4,11 @@ Where a message has one answer, the right spec with the words changed that it as
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from attndsl.base.errors import UserError
@@ -14,14 +17,14 @@ from attndsl.cli.command_frame import WRONG_USAGE, run_command
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
-from tests.mistakes.calls import CALLS, WrongCall
+from tests.mistakes.calls import CALLS, PACKED_CALL, WrongCall
 from tests.mistakes.commands import COMMANDS, WrongCommand
 from tests.mistakes.decisions import DECISIONS
 from tests.mistakes.demands import DEMANDS
 from tests.mistakes.key_sources import KEYS
 from tests.mistakes.layouts import LAYOUTS
-from tests.mistakes.masks import MASKS
-from tests.mistakes.mistake import Mistake
+from tests.mistakes.masks import MASKS, PADDED
+from tests.mistakes.mistake import Mistake, changed
 from tests.mistakes.outputs import OUTPUTS
 from tests.mistakes.scores import SCORES
 from tests.support.right_specs import DENSE, PACKED, PAGED
@@ -93,3 +96,19 @@ def test_each_mistake_stands_once() -> None:
 
 WITHOUT_A_LINE = {"no number is left"}
 """What no one line is at fault for."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"key_ends": [8, 11]}, "mine: key_ends: the last prefix sum must be U"),
+        ({"valid": np.ones((2, 8), bool)}, "mine: valid: shape [2, 8] should be (B, M)"),
+    ],
+)
+def test_wrong_sums_are_told_before_the_shapes_that_they_measure(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
+    (tmp_path / "mine.py").write_text(changed(PACKED, PADDED))
+    call = {**PACKED_CALL, "valid": np.ones((2, 7), bool), **changes}
+    with pytest.raises(UserError, match=re.escape(told)):
+        load_file(tmp_path / "mine.py")(**call)

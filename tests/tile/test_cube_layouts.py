@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.expr import Const, as_expr
+from attndsl.expr import Const, Symbol, as_expr, round_up
 from attndsl.target import MemorySpace
 from attndsl.tile.instructions import Fixpipe, LoadBlocks, LoadFractals, LoadNz, LoadTransposed, Mmad
+from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
 from tests.support.devices import ARCHITECTURE
 
 from .bench import Bench, buffer, tensor
@@ -270,3 +271,10 @@ def test_a_copy_beyond_its_memory_is_an_error():
     too_far = LoadNz(dst=l1.region(), src=source.region(16, 17, 16, 16), padded_rows=as_expr(32))
     with pytest.raises(IndexError, match="source: elements 16 to 288 of 272"):
         too_far.run(bench)
+
+
+def test_a_number_of_fractals_is_padded_already():
+    rows = Symbol("rows")
+    assert padded(rows * FRACTAL_SIZE).same(rows * FRACTAL_SIZE)
+    assert padded(rows).same(round_up(rows, FRACTAL_SIZE))
+    assert padded(rows * 8).same(round_up(rows * 8, FRACTAL_SIZE))

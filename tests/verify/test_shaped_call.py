@@ -6,6 +6,7 @@ import pytest
 
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
+from tests.support.right_specs import PACKED
 
 SHAPE = {"B": 1, "num_heads": 8, "num_key_value_heads": 2, "S": 640, "D": 64}
 
@@ -92,3 +93,12 @@ def test_a_default_in_the_way_is_told(mode):
     call = call_of_shape(operator, shape, settings=settings | {"isTriuMask": 1})
     assert call.params["isTriuMask"] == 1 and call.dims["qRows"] == 512
     assert call_of_shape(operator, shape | {"qRows": 128}, settings=settings).params["isTriuMask"] == 0
+
+
+def test_usual_sizes_of_packed_rows_are_those_of_the_longest(tmp_path):
+    """Sizes that follow from lengths are no variables; without usual lengths there would be one token."""
+    (tmp_path / "packed.py").write_text(PACKED)
+    dims = call_of_shape(load(str(tmp_path / "packed.py")), {}).dims
+    assert (dims["C"], dims["M"]) == (128, 4096)
+    asked = call_of_shape(load(str(tmp_path / "packed.py")), {"longest(key_ends)": 640}).dims
+    assert (asked["C"], asked["M"]) == (128, 640)

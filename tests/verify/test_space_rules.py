@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -42,6 +43,8 @@ from attndsl.verify.space.values import (
     Values,
 )
 from attndsl.verify.space.work_clauses import most_splits
+from tests.mistakes.mistake import changed
+from tests.support.right_specs import PACKED
 
 SPACES = {
     space.operator.name: space
@@ -362,3 +365,27 @@ def test_a_list_of_one_tensor_is_the_whole_tensor():
     broken = space.violated(space.environment({**assignment, "B": 1}))
     assert "tensors of a list of key" in [each.name for each in broken]
     assert not space.violated(space.environment(assignment))
+
+
+def test_lengths_whose_longest_is_the_keys_size_reach_several_key_tiles(tmp_path: Path) -> None:
+    """``op.let(M, op.longest(...))``: one list of ends of queries and keys is as long as keys may be; one of
+    queries alone is as long as queries are."""
+    one_list = changed(
+        PACKED,
+        (
+            ('op.let(M, op.longest("key_ends"))', 'op.let(M, op.longest("query_ends"))'),
+            ('tokens = op.prefix_sums("key_ends", "B", total=U)', "tokens = queries"),
+            ('"U K D", dtype=query, axes="U K D"', '"S K D", dtype=query, axes="U K D"'),
+            ('"U K D", dtype=query, axes="U K E"', '"S K D", dtype=query, axes="U K E"'),
+            ("U=U", "U=S"),
+            ("S, U, D, C, M = op.dims", "S, D, C, M = op.dims"),
+            ('"B N K S U D C M"', '"B N K S D C M"'),
+        ),
+    )
+    most = {}
+    for name, text in (("one", one_list), ("two", PACKED)):
+        (tmp_path / f"{name}.py").write_text(text)
+        space = CaseSpace(load(str(tmp_path / f"{name}.py")))
+        most[name] = max(space.variables["longest(query_ends)"])
+        assert name == "one" or max(space.variables["longest(key_ends)"]) > 2 * space.edges[0][0]
+    assert most["one"] > 2 * 512 > max(Values().queries) == most["two"]

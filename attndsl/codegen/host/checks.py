@@ -21,6 +21,7 @@ from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.enumerated import choices_text
 from attndsl.spec.contract.layout import Layout
+from attndsl.spec.contract.packed_rows import measured_by_sums
 from attndsl.spec.contract.split import BATCH, SINGLE, batch_extent, one_row, row_extent
 from attndsl.spec.contract.wording import spoken
 
@@ -301,7 +302,8 @@ class _Checks:
                 origin = ", ".join(sorted(known.definition.symbols()))
                 value = self.expr.text(known.definition)
                 yield f"{self.names.dims[name]}_.Define({value}, {string(origin)});"
-        measured = [item for item in self.names.tensors if item.tensor is not None and item.tensor.at_least]
+        by_sums = measured_by_sums(self.operator)
+        measured = [item for item in self.names.tensors if item.tensor and item.tensor.name in by_sums]
         for item in self.names.tensors:
             if item not in measured:
                 yield from self._match(item)

@@ -6,7 +6,7 @@ that are known when code is generated and the values that only a call shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 from attndsl.codegen.host.host_expr import HostExpr, index_name, listed_rows
@@ -64,9 +64,8 @@ class ConstraintWriter:
             var = index_name(index)
             yield INDENT * depth + f"for (int64_t {var} = 0; {var} < {self._expr.text(extent)}; ++{var}) {{"
             depth += 1
-        test = " && ".join(
-            [*guards, *inner, self._expr.condition(guarded(constraint.condition), negated=True)]
-        )
+        tests = [*guards, *inner, self._expr.condition(guarded(constraint.condition), negated=True)]
+        test = " && ".join(tests) if len(tests) > 1 else _without_brackets(tests[0])
         yield INDENT * depth + f"if ({test}) {{"
         for line in self._report(constraint):
             yield INDENT * (depth + 1) + line
@@ -97,7 +96,7 @@ class ConstraintWriter:
     # The message
 
     def _report(self, constraint: Constraint) -> Iterator[str]:
-        values = list(self._values(constraint.condition, constraint))
+        values = list(_each_once(self._values(constraint.condition, constraint)))
         if values:
             yield "Values values;"
             yield from values
@@ -228,6 +227,28 @@ class ConstraintWriter:
         if isinstance(target, Fold):
             return f'" of " + std::string({self._fold_name(target)})'
         return string(f" of {target}")
+
+
+def _without_brackets(text: str) -> str:
+    """A condition that stands alone, without brackets around all of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return text[1:-1] if place == len(text) - 1 else text
+    return text
+
+
+def _each_once(lines: Iterable[str]) -> Iterator[str]:
+    """Statements that show values, without those that show in any case what was shown before in any case."""
+    shown: set[str] = set()
+    for line in lines:
+        if line not in shown:
+            yield line
+        if line.startswith("values."):
+            shown.add(line)
 
 
 def _parts(constraint: Constraint) -> list[Expr]:

@@ -40,6 +40,8 @@ class HostExpr:
         text, level = self._render(expr)
         if not negated:
             return text
+        if isinstance(expr, Compare) and text.startswith("!") and self._flag(expr) is not None:
+            return text.removeprefix("!")  # of a truth value that has to be false
         return f"!{text}" if level == ATOM else f"!({text})"
 
     def kind(self, expr: Expr) -> str:

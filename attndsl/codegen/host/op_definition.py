@@ -125,7 +125,7 @@ def definition(operator: Contract, kernels: Sequence[Compiled]) -> Definition:
         document=comment(operator.document),
         inputs=inputs,
         outputs=tuple(outputs),
-        attributes=tuple(_attribute(item) for item in names.params),
+        attributes=tuple(_attribute(names, item) for item in names.params),
         reads=tuple(_reads(names)),
         results=tuple(results_of(names)),
         updated=tuple(updated),
@@ -196,12 +196,13 @@ def _input(item: Argument, columns: Sequence[dict[str, str]]) -> Port:
     return Port(item.name, _kind(item), tuple(dtype_row(c[spec.name]).ge for c in columns), depends)
 
 
-def _attribute(item: Argument) -> Attribute:
+def _attribute(names: Names, item: Argument) -> Attribute:
     spec = item.spec
     assert isinstance(spec, ParamSpec)
-    kind = "OPTIONAL" if spec.optional else "REQUIRED"
-    default = item.default if spec.optional else ""
-    if spec.optional and spec.type is float:
+    optional = names.may_be_left_out(item)  # a default that the contract refuses is none
+    kind = "OPTIONAL" if optional else "REQUIRED"
+    default = item.default if optional else ""
+    if optional and spec.type is float:
         default = f"{default}F" if default[-1:].isdigit() else default
     return Attribute(item.name, kind, _ATTR[spec.type], default, _GETTER[spec.type])
 

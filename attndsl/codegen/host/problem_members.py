@@ -69,6 +69,8 @@ def given_member(feature: str) -> str:
 def counted(operator: Contract, symbol: str) -> tuple[Any, ...]:
     """The dtypes, layouts or words that a host counts, in the order of their numbers; none of a number."""
     kind, argument = asks(symbol)
+    if symbol.startswith(HOST):
+        return ()
     if kind:
         spec = operator.tensor(argument)
         return {"dtype": tuple(spec.dtypes), "layout": tuple(spec.layouts)}.get(kind, ())

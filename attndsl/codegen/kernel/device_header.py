@@ -25,8 +25,8 @@ def device_constants(device: Device) -> tuple[ConstantText, ...]:
     return (
         *_numbers(
             ("vectorCores", chip.aiv_per_aic, "vector cores of a block"),
-            ("blockBytes", chip.block, "bytes of a lane block"),
-            ("blockLanes", chip.block // item_bytes("float32"), "fp32 lanes of a lane block"),
+            ("blockBytes", chip.block, "bytes of a data block"),
+            ("blockLanes", chip.block // item_bytes("float32"), "fp32 lanes of a data block (32 B)"),
             ("repeatLanes", chip.repeat // item_bytes("float32"), "fp32 lanes of one vector repeat"),
             ("fractal", chip.fractal, "rows of a cube fractal, and its columns of 16 bits"),
             ("int8Depth", chip.block, "columns of a cube fractal of int8"),

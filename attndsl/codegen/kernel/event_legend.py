@@ -1,12 +1,13 @@
-"""What the names of a kernel's events mean: a sentence for each kind that the kernel has."""
+"""What the names of a kernel's events and flags mean: a sentence for each kind that the kernel has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from attndsl.codegen.names.members import constant
+from attndsl.lowering.emit.workspace_rings import AWAIT_PROBABILITIES
 from attndsl.tile.program import Program
-from attndsl.tile.statements import SetEvent
+from attndsl.tile.statements import SetEvent, Stage, WaitCrossFlag
 
 _CONTENT = "Ready: the content may be read"
 _REUSE = "Free: the slot may be written again"
@@ -21,6 +22,24 @@ _HANDSHAKE = (
     "for it; named after the first such flag."
 )
 _SHARED = "Buffers with one lifetime share an event, named after the first."
+
+
+_FLAGS = "Cross-core flags. Ready: a slot of the ring is written."
+_IN_ORDER = "in the order of the stages it is read before it is written again."
+
+
+def flag_legend(program: Program) -> str:
+    """The comment on the cross-core flags of a program, without line breaks."""
+    waiting = (
+        item for item in program.statements() if isinstance(item, Stage) and item.stem == AWAIT_PROBABILITIES
+    )
+    waits = (each for item in waiting for each in item.walk() if isinstance(each, WaitCrossFlag))
+    flags = dict.fromkeys(constant(each.name) for each in waits)
+    if not flags:
+        return f"{_FLAGS} None says that a slot is free: {_IN_ORDER}"
+    also = f"{' and '.join(flags)} also {'frees' if len(flags) == 1 else 'free'}"
+    slot = "the tile's slot of the score ring, which has kPrefetch slots"
+    return f"{_FLAGS} {also} {slot}. No other flag frees a slot: {_IN_ORDER}"
 
 
 def event_legend(program: Program, spelled: Mapping[str, str]) -> str:

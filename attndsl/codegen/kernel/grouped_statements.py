@@ -126,7 +126,7 @@ def why_pipes_meet(branch: If) -> Iterator[str]:
     if not events or branch.otherwise is not None or len(events) != len(branch.then.body):
         return
     first, second = events[0].source.value, events[0].target.value
-    yield f"// No turn of the loop above has ordered {first} before {second}, as the flag below promises."
+    yield f"// Without rows the loop does not order {first} before {second}; the flag below needs that order."
 
 
 def is_handshake(first: SetEvent, second: Statement) -> bool:

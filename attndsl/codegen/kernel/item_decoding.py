@@ -123,11 +123,11 @@ def item_decodings(program: Program) -> ItemDecodings:
     """
     if not {Core.AIC, Core.AIV} <= program.cores.keys():
         return ItemDecodings()
-    cube, vector = (list(_item_loops(program.cores[core])) for core in (Core.AIC, Core.AIV))
+    cube, vector = (list(item_loops(program.cores[core])) for core in (Core.AIC, Core.AIV))
     if len(cube) != len(vector) or not all(map(_same_turns, cube, vector)):
         return ItemDecodings()
-    attentions = list(map(_attention_of, cube)) if len(cube) > 1 else [""] * len(cube)
-    if len(cube) > 1 and (attentions != list(map(_attention_of, vector)) or not _all_named(attentions)):
+    attentions = list(map(attention_of, cube)) if len(cube) > 1 else [""] * len(cube)
+    if len(cube) > 1 and (attentions != list(map(attention_of, vector)) or not _all_named(attentions)):
         return ItemDecodings()
     known = {field.name for field in program.fields} | {each.name for each in CORE_SCALARS}
     alike = [_alike_at_first(*pair, known) for pair in zip(cube, vector, strict=True)]
@@ -163,13 +163,13 @@ def _function(statements: Sequence[_Decoding], attention: str) -> Stage:
     )
 
 
-def _item_loops(tree: Statement) -> Iterator[For]:
+def item_loops(tree: Statement) -> Iterator[For]:
     """The loops over items outside of stages."""
     if isinstance(tree, For) and tree.over_items:
         yield tree
     elif not isinstance(tree, Stage):
         for child in tree.children():
-            yield from _item_loops(child)
+            yield from item_loops(child)
 
 
 def _same_turns(first: For, second: For) -> bool:
@@ -177,7 +177,7 @@ def _same_turns(first: For, second: For) -> bool:
     return first.var.same(second.var) and all(mine.same(other) for mine, other in bounds)
 
 
-def _attention_of(loop: For) -> str:
+def attention_of(loop: For) -> str:
     """The attention whose stages a loop has; empty if it has those of several, or of none."""
     names = {item.attention_name for item in loop.walk() if isinstance(item, Stage)} - {""}
     return names.pop() if len(names) == 1 else ""

@@ -8,9 +8,10 @@ from typing import Any
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
-from attndsl.codegen.kernel.event_legend import event_legend
+from attndsl.codegen.kernel.event_legend import event_legend, flag_legend
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
+from attndsl.codegen.kernel.list_decoding import DecodedLists, decoding_lines, list_decodings
 from attndsl.codegen.kernel.schedule_header import (
     MemoryTable,
     ScheduleText,
@@ -116,8 +117,10 @@ class KernelText:
     memories: tuple[MemoryTable, ...]
     event_legend: str
     events: tuple[tuple[str, tuple[ConstantText, ...]], ...]
+    flag_legend: str
     flags: tuple[ConstantText, ...]
     tensors: tuple[TensorMember, ...]
+    lists: tuple[DecodedLists, ...]
     item: tuple[str, ...]
     decodings: tuple[Function, ...]
     buffers: tuple[str, ...]
@@ -135,6 +138,10 @@ class KernelText:
     def memories_of(self, core: str) -> tuple[MemoryTable, ...]:
         """The memories of a kind of core."""
         return tuple(memory for memory in self.memories if memory.core == core)
+
+    def list_lines(self, core: str) -> tuple[str, ...]:
+        """What decodes the lists that a kind of core alone reads; those of both for an empty name."""
+        return decoding_lines([each for each in self.lists if each.core == core])
 
 
 def class_name(names: Names) -> str:
@@ -176,10 +183,12 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         schedule_header=schedule_file(name),
         event_legend=event_legend(program, spelling.events),
         events=tuple(_events(program, spelling)),
+        flag_legend=flag_legend(program),
         flags=tuple(
             ConstantText("uint16_t", constant(name), str(flag), "") for name, flag in program.flags.items()
         ),
         tensors=tuple(_tensors(program, names, spelling)),
+        lists=list_decodings(program, names),
         item=tuple(_item_members(decodings)),
         decodings=tuple(cube.decodings()),
         buffers=tuple(_buffer_members(program, spelling)),
@@ -360,7 +369,7 @@ def _events(program: Program, spelling: Spelling) -> Iterator[tuple[str, tuple[C
     for pair, events in sorted(by_pair.items()):
         rows = []
         for name, event in sorted(events.items(), key=lambda entry: entry[1].first_id):
-            meaning = _orders(event) + (": one id a slot" if event.ids > 1 else "")
+            meaning = _orders(event) + (": one id per slot" if event.ids > 1 else "")
             rows.append(ConstantText("int32_t", spelling.events[name], str(event.first_id), meaning))
         yield pair, tuple(rows)
 

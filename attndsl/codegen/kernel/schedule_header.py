@@ -13,7 +13,7 @@ from math import gcd
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.device_header import HALF_BANK_ROW, SCOPE, capacity_of, constants_of_device
-from attndsl.codegen.kernel.schedule_limits import limits
+from attndsl.codegen.kernel.schedule_limits import limits, meanings
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import address_constant, constant
 from attndsl.codegen.names.spelling import Spelling, memory_member
@@ -28,6 +28,11 @@ from attndsl.tile.program import Constant, Program
 _INDENT = "    "
 _LITERAL = WIDTH - 12
 """Characters of a literal that stands on a line of its own."""
+
+_GAPS = (
+    "A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that is read "
+    "with it, so that no repeat waits for a bank twice: keep it where sizes before it change."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class MemoryTable:
     Attributes:
         sizes: declarations of the bytes of a slot of each buffer, with the buffer's meaning.
         places: declarations of where each buffer's first slot begins, and of ``end``, where they all end.
+        note: a comment on the places, if there is something to say.
         capacity: the device's constant for the bytes of it that kernels may use.
         unproved: slots whose sizes are multiples of ``alignment`` today, but maybe not for other options.
         single: the buffers with one slot, which are members of the kernel.
@@ -56,6 +62,7 @@ class MemoryTable:
     member: str
     sizes: tuple[str, ...]
     places: tuple[str, ...]
+    note: str
     end: str
     capacity: str
     alignment: int
@@ -115,7 +122,10 @@ def schedule_text(
 def _assertions(program: Program) -> Iterator[tuple[str, str]]:
     """Conditions on the constants, with their meanings as literals."""
     for limit in limits(program.requirements, program.constants, legal_values(program.device)):
-        yield " && ".join(map(_part_text, limit.conditions)), _literal("; ".join(limit.meanings))
+        yield (
+            " && ".join(map(_part_text, limit.conditions)),
+            _literal("; ".join(meanings(limit, program.constants))),
+        )
 
 
 def _literal(text: str) -> str:
@@ -136,7 +146,8 @@ def number_constants(program: Program) -> Iterator[ConstantText]:
 
 
 def _who(why: str) -> str:
-    return "" if why == DEFAULT else f" ({comment(why)})"
+    told = {"stored": "tuned value", "spec": "set in the spec"}.get(why, why)
+    return "" if why == DEFAULT else f" ({comment(told)})"
 
 
 def _text(item: Constant, note: str = "") -> ConstantText:
@@ -196,6 +207,7 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
         member=memory_member(memory.space),
         sizes=tuple(_size_lines(sizes)),
         places=tuple(_filled([*places, f"{end_name} = {end}"])),
+        note=_GAPS if any(HALF_BANK_ROW in each for each in places) else "",
         end=end_name,
         capacity=f"{SCOPE}::{capacity_of(memory)}",
         alignment=memory.alignment,

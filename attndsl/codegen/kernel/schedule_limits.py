@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 
+from attndsl.codegen.names.members import constant
 from attndsl.expr import Binary, Compare, Const, Expr, Named
 from attndsl.expr.conditions import conjuncts
+from attndsl.lowering.match.resolve_schedule import LIMITS_OF
 from attndsl.lowering.match.schedule_options import Legal
 from attndsl.tile.program import Constant, Requirement
 
@@ -138,6 +140,42 @@ def _tightest(parts: Sequence[Expr], known: Mapping[str, Constant]) -> list[Expr
         if not any(larger % number == 0 for larger, _ in factors):
             factors.append((number, part))
     return [part for _, part in (*filter(None, (least, most)), *factors)] + others
+
+
+def meanings(limit: Limit, constants: Sequence[Constant]) -> Iterator[str]:
+    """What an assertion says, by the names of the header: of an option first what it may be."""
+    options = {each.option: constant(each.named.name) for each in constants if each.option}
+    for meaning in limit.meanings:
+        option, first = meaning.removeprefix(LIMITS_OF), meaning.partition(" ")[0]
+        if meaning.startswith(LIMITS_OF) and option in options:
+            yield f"{options[option]}: {_range_text(limit.conditions)}"
+        elif first in options:
+            yield options[first] + meaning.removeprefix(first)
+        else:
+            yield meaning
+
+
+def _range_text(conditions: Sequence[Expr]) -> str:
+    """What bounds allow, in words: ``a multiple of 16 from 64 to 256``; nothing of other conditions."""
+    found: dict[str, list[str]] = {}
+    for part in conditions:
+        if not isinstance(part, Compare):
+            continue
+        if isinstance(part.left, Named) and isinstance(part.right, Const):
+            name = part.right.name if isinstance(part.right, Named) else ""
+            found.setdefault(part.op, []).append(constant(name) if name else str(part.right))
+        elif (
+            isinstance(part.left, Binary)
+            and part.left.op == "%"
+            and part.op == "=="
+            and part.right.same(Const(0))
+        ):
+            found.setdefault("%", []).append(str(part.left.right))
+    words = [f"a multiple of {' and '.join(found['%'])}"] if "%" in found else []
+    sides = (
+        (("==", ""), (">=", "from "), ("<=", "to ")) if ">=" in found else (("==", ""), ("<=", "at most "))
+    )
+    return " ".join([*words, *(f"{word}{each}" for op, word in sides for each in found.get(op, ()))])
 
 
 def _in_steps(bound: tuple[int, Compare], multiple: int) -> tuple[int, Compare]:

@@ -6,13 +6,14 @@ They follow from the graph: a kernel takes the calls that decide every choice of
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
-from operator import or_
+from operator import and_, or_
 from typing import Any
 
 from attndsl.codegen.host.problem_members import (
@@ -28,7 +29,9 @@ from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.expr import Compare, Const, Expr, Logic, Named, Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, asks, dtype_of, given, kind_of, layout_of
 from attndsl.graph.branch_conditions import Decision
+from attndsl.graph.errors import GraphError
 from attndsl.lowering.signature.enum_parameters import enums_as_numbers
+from attndsl.lowering.signature.host_scalars import length_count
 from attndsl.lowering.signature.kernel_signature import KernelSignature
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -38,6 +41,8 @@ from attndsl.lowering.signature.specialization import (
     settings_of,
 )
 from attndsl.spec.contract.contract import Contract
+from attndsl.spec.errors import SpecError
+from attndsl.tile.naming import camel
 
 _MOST_COMBINATIONS = 4096
 
@@ -80,6 +85,10 @@ _SIGNS = {"==": "Is", "!=": "IsNot"}
 
 def _name_of(condition: Expr) -> str:
     """``queryIsPackedOrPadded`` and the like for comparisons with words and numbers."""
+    if isinstance(condition, Logic) and isinstance(condition.left, Compare):
+        first = condition.left.left
+        if condition.op == "or" and isinstance(first, Symbol) and kind_of(first.name) == GIVEN:
+            return f"{camel(asks(first.name)[1])}IsNotRead"
     if isinstance(condition, Logic):
         left, right = _name_of(condition.left), _name_of(condition.right)
         if not left or not right:
@@ -121,9 +130,14 @@ def guards_of(operator: Contract, special: Specialization) -> tuple[DispatchGuar
         found.append(_within_padded_size(head_symbol(operator, "E"), special.padded_value_size, fractal))
     ignored = ignored_features(operator, special)
     for feature in feature_names(operator):
-        if feature not in ignored:
-            compared = "!=" if feature in special.features else "=="
-            found.append(DispatchGuard(Compare(compared, given(feature), Const(0))))
+        lengths = [length_count(name) for name in _lengths_it_needs(operator, special, feature)]
+        if feature in special.features:
+            is_read = Compare("!=", given(feature), Const(0))
+            found.append(DispatchGuard(reduce(and_, (count > 0 for count in lengths), is_read)))
+        elif feature not in ignored:
+            found.append(
+                DispatchGuard(reduce(or_, (_is(count, 0) for count in lengths), _is(given(feature), 0)))
+            )
     return (*found, *_decided(operator, special, ignored))
 
 
@@ -157,6 +171,18 @@ def ignored_features(operator: Contract, special: Specialization) -> frozenset[s
         if operator.graph(kernel_inputs(operator, special.features | more), settings).key == computed:
             ignored = more
     return ignored
+
+
+def _lengths_it_needs(operator: Contract, special: Specialization, feature: str) -> Iterator[str]:
+    """The optional lengths without which a tensor is not looked at, as a padding in front of them."""
+    settings = settings_of(operator, special)
+    for spec in operator.tensors:
+        if spec.kind == "lengths" and spec.optional and spec.name not in feature_names(operator):
+            others = kernel_inputs(operator, special.features) - {spec.name, feature}
+            with contextlib.suppress(GraphError, SpecError):  # without them there is no such call
+                without, passed = (operator.graph(each, settings) for each in (others, others | {feature}))
+                if without.key == passed.key:
+                    yield spec.name
 
 
 def _decided(operator: Contract, special: Specialization, ignored: frozenset[str]) -> Iterator[DispatchGuard]:

@@ -69,6 +69,11 @@ def _without(dtype: str, words: str) -> str:
     return words.removeprefix(f"{dtype}_") if dtype else words
 
 
+def is_cut(compiled: Compiled) -> bool:
+    """Whether the name of a kernel ends with its tiling key, since its words are too many."""
+    return len(plain(kernel_suffix(compiled.operator, compiled.specialization))) > LONGEST_SUFFIX
+
+
 def _suffix(operator: Contract, special: Specialization, left_out: str = "") -> str:
     """The words of a specialization; many of them end with the tiling key instead of the last ones."""
     text = _without(left_out, plain(kernel_suffix(operator, special)))

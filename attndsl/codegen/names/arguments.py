@@ -16,6 +16,7 @@ from attndsl.codegen.names.identifiers import (
 )
 from attndsl.graph.nodes import CacheAppend, Input
 from attndsl.spec.contract.arguments import DTYPES, OutputSpec, ParamSpec, TensorSpec
+from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.contract import Contract
 
 # Members and locals of generated host code that stand beside an argument, result or size.
@@ -201,6 +202,31 @@ class Names:
         found = {part.name for cache in caches for part in cache.walk() if isinstance(part, Input)}
         found -= {item.spec.name for item in self.tensors if item.on_host}
         return tuple(item for item in self.tensors if item.spec.name in found)
+
+    def rules_of(self, item: Argument) -> tuple[Constraint, ...]:
+        """The constraints that look at one scalar argument alone, in every call."""
+        of = {item.spec.name}
+        return tuple(
+            rule
+            for rule in self.operator.constraints
+            if rule.when is None
+            and rule.decided_by(of)
+            and rule.symbols() == of
+            and not issubclass(rule.error, Warning)
+        )
+
+    def takes(self, item: Argument, value: object) -> bool:
+        """Whether some legal call may have the value of a scalar argument: no bound and no constraint on it
+        alone is against it."""
+        assert isinstance(item.spec, ParamSpec)
+        rules = (*item.spec.bounds(), *(rule.condition for rule in self.rules_of(item)))
+        return all(rule.evaluate({item.spec.name: value}) for rule in rules)
+
+    def may_be_left_out(self, item: Argument) -> bool:
+        """Whether a scalar argument has a default that the contract takes."""
+        spec = item.spec
+        assert isinstance(spec, ParamSpec)
+        return spec.optional and self.takes(item, spec.choices.get(spec.default, spec.default))
 
     def argument(self, name: str) -> Argument:
         """The argument of this name."""

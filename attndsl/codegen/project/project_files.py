@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -16,16 +16,15 @@ from attndsl.codegen.bindings.torch_text import torch_text
 from attndsl.codegen.host.host_files import definition_files, guard_of, host_files
 from attndsl.codegen.kernel.shared_texts import SharedText
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, kernel_list
-from attndsl.codegen.kernel_set.kernel_names import kernel_name
+from attndsl.codegen.kernel_set.kernel_names import is_cut, kernel_name
 from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
-from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.project.attributes import attribute_rows, reserved_inputs
 from attndsl.codegen.project.lacking import lacking
 from attndsl.codegen.samples.device_cases import DeviceCase, cases_of
 from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
-from attndsl.spec.contract.arguments import ParamSpec
 
 _DOCSTRING = 90
 """Columns of the first docstring of a Python function, without its indent and quotes."""
@@ -96,7 +95,9 @@ def _files(
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
     samples = smallest is not None
     missing = tuple(lacking(by_kernel, page.not_lowered, samples=samples))
-    found |= build_files(names, page, samples=samples, tests=bool(cases), missing=missing)
+    found |= build_files(
+        names, page, samples=samples, tests=bool(cases), missing=missing, cut=any(map(is_cut, kernels))
+    )
     found |= launch_files(names, smallest)
     found[KERNEL_LIST] = kernel_list(kernels)
     return found | (test_files(names, cases) if cases else {})
@@ -107,14 +108,23 @@ def _text_at(path: str, text: SharedText) -> dict[str, str]:
 
 
 def build_files(
-    names: Names, page: ReadmeFacts, *, samples: bool, tests: bool, missing: Sequence[str] = ()
+    names: Names,
+    page: ReadmeFacts,
+    *,
+    samples: bool,
+    tests: bool,
+    missing: Sequence[str] = (),
+    cut: bool = False,
 ) -> dict[str, str]:
-    """README, build script and build rules of the operator package; ``missing``: what the project lacks."""
+    """README, build script and build rules of the operator package; ``missing``: what the project lacks;
+    ``cut``: that names of its files end with a tiling key."""
     told = {
+        "cut": cut,
         "samples": samples,
         "tests": tests,
         "missing": missing,
-        "attributes": tuple(map(_list_entry, attribute_lines(names))),
+        "attributes": tuple(attribute_rows(names)),
+        "reserved": tuple(reserved_inputs(names)),
     }
     return {
         "README.md": render("project/README.md.j2", project=page, **told),
@@ -122,32 +132,11 @@ def build_files(
         "CMakePresets.json": render(
             "project/CMakePresets.json.j2", names=names, socs=names.operator.device.architecture.socs
         ),
+        ".gitignore": render("project/gitignore.j2", names=names),
         "build.sh": render("project/build.sh.j2", names=names),
         "op_host/CMakeLists.txt": render("project/op_host_CMakeLists.txt.j2", names=names),
         "op_kernel/CMakeLists.txt": render("project/op_kernel_CMakeLists.txt.j2", names=names),
     }
-
-
-def attribute_lines(names: Names) -> Iterator[str]:
-    """The operator's attributes of which the contract says what they mean: legal words, default, meaning."""
-    for item in names.params:
-        spec = item.spec
-        assert isinstance(spec, ParamSpec)
-        if not item.meaning:
-            continue
-        words = dict.fromkeys(spec.choices.values())  # one of each that have several names
-        told = [", ".join(f"`{comment(str(each))}`" for each in words)] if words else []
-        if spec.optional:
-            told.append(f"default `{comment(str(spec.default))}`")
-        aside = f" ({'; '.join(told)})" if told else ""
-        yield f"`{item.name}`{aside}: {item.meaning}"
-
-
-def _list_entry(line: str) -> str:
-    """A line behind the mark of a list, over lines of at most 100 columns."""
-    return textwrap.fill(
-        line, 98, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
 
 
 def binding_files(names: Names, page: ReadmeFacts) -> dict[str, str]:

@@ -144,7 +144,8 @@ def random_tensor(dtype: str, shape: tuple[int, ...], seed: int) -> Array:
 
 
 def device_cases(kernels: Sequence[Compiled], each: int = 1) -> tuple[DeviceCase, ...]:
-    """``each`` calls for every kernel, small enough to travel as text."""
+    """``each`` calls for every kernel, and one without share groups where calls may have none, small enough
+    to travel as text."""
     found = fork_map(lambda number: cases_of(kernels[number], number, each), range(len(kernels)))
     return tuple(case for of_kernel in found for case in of_kernel)
 
@@ -157,6 +158,16 @@ def cases_of(compiled: Compiled, number: int, each: int = 1) -> tuple[DeviceCase
 
 
 def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCase]:
+    yield from _drawn(compiled, number, {}, range(each))
+    groups = str(compiled.operator.axis_extents.get("G"))
+    if 0 in _space(compiled.operator).variables.get(groups, ()):  # lists without tensors
+        yield from _drawn(compiled, number, {groups: 0}, range(each, each + 1))
+
+
+def _drawn(
+    compiled: Compiled, number: int, fixed: Mapping[str, Any], places: Sequence[int]
+) -> Iterator[DeviceCase]:
+    """Calls for a kernel by their ``places`` among its cases, with some values of variables."""
     operator, special = compiled.operator, compiled.specialization
     space, found = _space(operator), 0
     chosen = dict[str, Any]()
@@ -167,6 +178,7 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
         pins = dict(chosen)
         if smaller:
             pins |= _other_numbers(compiled, space, pins, attempt - ATTEMPTS // 2)
+        pins |= fixed
         rng = np.random.default_rng([number, attempt])
         assignment = solve(
             space, rng, {name: value for name, value in pins.items() if name in space.variables}
@@ -177,11 +189,11 @@ def _of_kernel(compiled: Compiled, each: int, number: int) -> Iterator[DeviceCas
             integers = Integers(space, kept, rng).solve()
             if integers is not None:
                 made_up = Case(operator, space, number, attempt, kept, integers)
-                case = _small(compiled, made_up, f"{special.dtype}-{number}-{found}")
+                case = _small(compiled, made_up, f"{special.dtype}-{number}-{places[found]}")
         if case is not None:
             yield case
             found += 1
-        if found == each:
+        if found == len(places):
             return
 
 
@@ -366,7 +378,8 @@ def _stored(recipes: Mapping[str, Any]) -> Iterator[bytes]:
 def _recipe(spec: TensorSpec, value: Any, seed: int, held: bool) -> Recipe | tuple[Recipe, ...]:
     if spec.list_of is not None and isinstance(value, np.ndarray):
         value = list(value)  # an array stacks the tensors of a list
-    if isinstance(value, list | tuple) and value and isinstance(value[0], np.ndarray):
+    entries = isinstance(value, list | tuple) and bool(value) and isinstance(value[0], np.ndarray)
+    if spec.list_of is not None or entries:  # a list of tensors may be empty
         return tuple(_array_recipe(spec, each, 100 * seed + i) for i, each in enumerate(value))
     if isinstance(value, list | tuple):
         array = np.array(value, DTYPES["int64" if "int64" in spec.dtypes else spec.dtypes[0]])

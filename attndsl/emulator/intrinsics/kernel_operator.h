@@ -7,6 +7,9 @@
 // Before anything that reads an element.
 #include "kernel_tensor.h"
 #include "intrinsics/tensors.h"
+#if !defined(ATTNEMU_BASIC_API) && __has_include("dav_c220/kfc/kfc_comm.h")
+#include "intrinsics/messages.h"
+#endif
 #if defined(ATTNEMU_BASIC_API)
 #include "basic_api/kernel_basic_intf.h"
 #else

@@ -162,10 +162,12 @@ uint64_t end_of(const LaneOperand& o, const LaneShape& s) {
   return o.repeat_at(s.repeats - 1) + (ceil_div(s.lanes * dtype_size(o.type), kBlock) - 1) * o.block_step * kBlock + kBlock;
 }
 
-// Does a repeat read what an earlier one wrote, or lanes that its own repeat writes elsewhere?
-bool overlaps_block_by_block(const LaneOperand& dst, const LaneOperand& src, const LaneShape& s) {
+// What a repeat reads, and a repeat writes elsewhere: an earlier one, or itself.
+enum class Overlap { None, Inside, Across };
+Overlap overlap_block_by_block(const LaneOperand& dst, const LaneOperand& src, const LaneShape& s) {
   std::unordered_map<uint64_t, uint32_t> written;  // bytes of a block that earlier repeats wrote
   uint32_t to_size = dtype_size(dst.type), from_size = dtype_size(src.type);
+  Overlap found = Overlap::None;
   for (uint32_t r = 0; r < s.repeats; ++r) {
     std::unordered_map<uint64_t, uint32_t> now;
     auto target = [&](uint32_t b) { return dst.repeat_at(r) + static_cast<uint64_t>(b) * dst.block_step * kBlock; };
@@ -174,21 +176,21 @@ bool overlaps_block_by_block(const LaneOperand& dst, const LaneOperand& src, con
       uint64_t block = src.repeat_at(r) + static_cast<uint64_t>(b) * src.block_step * kBlock;
       uint32_t bytes = block_bytes(s.of(r), b, from_size);
       auto earlier = written.find(block), here = now.find(block);
-      if (earlier != written.end() && (earlier->second & bytes)) return true;
+      if (earlier != written.end() && (earlier->second & bytes)) return Overlap::Across;
       bool own = to_size == from_size && block == target(b);
-      if (!own && here != now.end() && (here->second & bytes)) return true;
+      if (!own && here != now.end() && (here->second & bytes)) found = Overlap::Inside;
     }
     for (auto& [block, bytes] : now) written[block] |= bytes;
   }
-  return false;
+  return found;
 }
-bool overlaps(VectorOp op, const LaneOperand& dst, const LaneOperand& src, const LaneShape& s) {
-  if (s.repeats == 0 || dst.memory != src.memory || !dst.memory || dst.at >= end_of(src, s) || src.at >= end_of(dst, s)) return false;
+Overlap overlap(VectorOp op, const LaneOperand& dst, const LaneOperand& src, const LaneShape& s) {
+  if (s.repeats == 0 || dst.memory != src.memory || !dst.memory || dst.at >= end_of(src, s) || src.at >= end_of(dst, s)) return Overlap::None;
   bool same = dst.at == src.at && dst.type == src.type && dst.block_step == src.block_step;
   bool in_step = s.repeats == 1 || dst.repeat_at(1) == src.repeat_at(1);
-  if (same && in_step && dst.repeat_at(1) >= end_of(dst, LaneShape::masked(s.mask, 1, s.lanes))) return false;
-  if (same && may_accumulate(op) && (dst.repeat_step == 0 || src.repeat_step == 0)) return false;
-  return overlaps_block_by_block(dst, src, s);
+  if (same && in_step && dst.repeat_at(1) >= end_of(dst, LaneShape::masked(s.mask, 1, s.lanes))) return Overlap::None;
+  if (same && may_accumulate(op) && (dst.repeat_step == 0 || src.repeat_step == 0)) return Overlap::None;
+  return overlap_block_by_block(dst, src, s);
 }
 
 }  // namespace
@@ -204,14 +206,18 @@ void elementwise(const char* what, const SourceLine& at, VectorOp op, const Lane
   bool keeps = reads_destination(op);
   if (keeps) add_lanes(ins, dst, shape, AccessKind::Read);
   add_lanes(ins, dst, shape, AccessKind::Write);
-  for (int i = 0; i < n && machine->knobs.memcheck; ++i)
-    ins.require(!overlaps(op, dst, sources[i], shape), "operand_overlap", "the destination overlaps %s: lanes one repeat writes are read elsewhere or by a later one", names[i]);
+  for (int i = 0; i < n && machine->knobs.memcheck; ++i) {
+    const Overlap found = overlap(op, dst, sources[i], shape);
+    ins.require(found != Overlap::Across, "operand_overlap", "the destination overlaps %s: lanes one repeat writes are read by a later one", names[i]);
+    if (found == Overlap::Inside) ins.doubt("operand_overlap", "the destination overlaps %s: a repeat reads lanes elsewhere that it writes", names[i]);
+  }
   if (!ins.admit(repeat_work(op, shape, dst, sources, n))) return;
   LaneOperand all[3];
   int used = 0;
   for (int i = 0; i < n; ++i) all[used++] = sources[i];
   if (keeps) all[used++] = dst;
-  propagate(dst, all, used, shape);
+  if (op == VectorOp::And || op == VectorOp::Or || op == VectorOp::Not) propagate_bits(dst, all, used, shape);
+  else propagate(dst, all, used, shape);
   if (op == VectorOp::Fill || op == VectorOp::Index || op == VectorOp::Copy) run_bits(op, dst, sources, shape, scalar);
   else if (is_float(dst.type)) run_float(op, dst, sources, n, shape, static_cast<float>(scalar.value));
   else run_integer(op, dst, sources, n, shape, static_cast<int64_t>(scalar.value), scalar.rounds);

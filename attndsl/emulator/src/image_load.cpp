@@ -150,4 +150,29 @@ void load_image(const char* what, const SourceLine& at, Place to, Place from, ui
     }
 }
 
+namespace {
+
+// One window a position, in order: the matrix lies in L1 as it is.
+bool is_matrix(const ImageLoad& l) {
+  return l.filter_w == 1 && l.filter_h == 1 && l.stride_w == 1 && l.stride_h == 1 && l.dilation_w == 1 && l.dilation_h == 1 && !l.left && !l.right &&
+         !l.top && !l.bottom && l.repeats == 1 && !l.boundary;
+}
+
+}  // namespace
+
+void load_windows(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const ImageLoad& l) {
+  if (!l.repeats || !l.height || !l.width || !l.channels || !l.row_count || !l.column_count || !l.filter_h || !l.filter_w) return;
+  bool to_b = to.memory->kind == MemoryKind::L0B;
+  if (!is_matrix(l) || (l.transpose && !to_b) || (to_b && element == 4)) return load_image(what, at, to, from, element, l);
+  WindowLoad w;
+  w.rows = l.height * l.width;
+  w.channels = l.channels;
+  w.row_start = l.row_start;
+  w.channel_start = l.column_start;
+  w.row_count = l.row_count;
+  w.channel_count = l.column_count;
+  w.pad_bits = l.pad_bits;
+  load_window(what, at, to, from, element, w);
+}
+
 }  // namespace attnemu

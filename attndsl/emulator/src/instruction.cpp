@@ -90,6 +90,15 @@ bool Instruction::require(bool holds, const char* rule, const char* pattern, ...
   return false;
 }
 
+void Instruction::doubt(const char* rule, const char* pattern, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, pattern);
+  std::vsnprintf(text, sizeof text, pattern, args);
+  va_end(args);
+  if (machine->knobs.memcheck) machine->report("memcheck", rule, at_, std::string(what_) + ": " + text, name_of(pipe_));
+}
+
 bool Instruction::aligned(const Place& p, uint32_t to, const char* operand) {
   if (!p.memory || p.at % to == 0) return true;
   return require(false, "misaligned", "%s is at byte %llu of %s, which must be a multiple of %u", operand,

@@ -104,6 +104,22 @@ void turn_end(const SourceLine& at, Place workspace, uint32_t parties) {
   w.count = w.count + 1 == parties ? 0 : w.count + 1;
 }
 
+void message_sent(Place message, Pipe by, const SourceLine& at) {
+  core->came_to(at);
+  SoftWord& w = word_of(message);
+  w.clock = core->snapshot(by);
+  w.set_at = core->time.done(by);
+}
+
+void message_found(Place message, const SourceLine& at) {
+  core->came_to(at);
+  auto sent = machine->soft_words.find(message.memory->data + message.at);
+  if (sent == machine->soft_words.end()) return;
+  core->issue(Pipe::S, false);
+  core->join(Pipe::S, sent->second.clock);
+  core->time.wait_until(*core, sent->second.set_at, Op::ScalarMiss, "message", at);
+}
+
 void ask_cube(const char* what, const SourceLine& at, const std::function<void()>& work) {
   Errand errand{&work, arrive(at), core->time.now(), false};
   machine->errands[core->block].push_back(&errand);

@@ -31,7 +31,7 @@ from attndsl.lowering.attention.scale_absorption import load_absorbed_query
 from attndsl.lowering.attention.tile_slots import score_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS, TILES
-from attndsl.lowering.emit.workspace_rings import prob_ring, score_ring
+from attndsl.lowering.emit.workspace_rings import AWAIT_PROBABILITIES, prob_ring, score_ring
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor, Region
 from attndsl.tile.instructions import Fixpipe, LoadFractals, Mmad
@@ -105,7 +105,7 @@ def scores_of(context: Context) -> GlobalTensor:
 def await_probabilities(context: Context) -> Stage:
     """Waits for a tile's probabilities: its scores were read then, and their slot takes new ones."""
     return context.stage(
-        "AwaitProbabilities",
+        AWAIT_PROBABILITIES,
         Core.AIC,
         doc="Waits for the probabilities of a tile: its scores are read, new ones may take their slot.",
         body=seq(),

@@ -192,7 +192,9 @@ class Emitter:
     @property
     def ring(self) -> Named:
         """Slots of the workspace rings."""
-        return self._option("ring", "ring", "workspace slots between cube and vector cores")
+        return self._option(
+            "ring", "ring", "slots of a workspace ring between cube and vector cores, at most"
+        )
 
     @property
     def base_n(self) -> Named:

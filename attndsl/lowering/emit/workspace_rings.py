@@ -14,6 +14,9 @@ from attndsl.tile.program import tiling_field_ref
 STATISTIC_LANES = BLOCK_LANES
 """A row statistic in the workspace is a 32-byte block of equal fp32 lanes: any row can be addressed."""
 
+AWAIT_PROBABILITIES = "AwaitProbabilities"
+"""The stage that waits for a tile's probabilities, and so for the slot of its scores."""
+
 
 def score_ring(emit: Emitter, slots: Named | None = None) -> GlobalTensor:
     """Score tiles, cube to vector; ``slots``: if not those of all rings."""

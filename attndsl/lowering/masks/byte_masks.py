@@ -29,7 +29,7 @@ from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import BYTE_MASK_AXES, LEGAL_AXES, OF_ALL_ROWS, OF_POSITIONS
-from attndsl.lowering.masks.hidden_lanes import hide_lanes, score_lanes
+from attndsl.lowering.masks.hidden_lanes import hidden_value, hide_lanes, score_lanes
 from attndsl.lowering.masks.mask_bits import (
     BITS_BLOCK,
     HALF_REPEAT,
@@ -70,7 +70,10 @@ def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
         return _of_positions(context, node, mask)
     if not LEGAL_AXES.issuperset(mask.axes):
         what = f"a mask in bytes over ({', '.join(mask.axes)}), {mask.name},"
-        raise NotLowered(what, node.where, f"masks in bytes are over {BYTE_MASK_AXES}")
+        forms = f"masks in bytes are over {BYTE_MASK_AXES}"
+        if mask.axes == ("U",):
+            forms = f"of packed keys, pass it padded, as (B, T), and write {mask.name}[b, j]; {forms}"
+        raise NotLowered(what, node.where, forms)
     return _of_rows(context, node, mask) if "T" in mask.axes else _of_whole_rows(context, node, mask)
 
 
@@ -124,7 +127,7 @@ def _of_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifi
 
 def _of_whole_rows(context: Context, node: nodes.Replace, mask: nodes.Input) -> Modifier:
     """A mask without columns: one byte decides on all keys of a row."""
-    score, value = vector_buffers(context).score, Const(float(node.value))
+    score, value = vector_buffers(context).score, hidden_value(context, node)
 
     def hide(row: Expr) -> Statement:
         byte = context.parameter(mask.name).at(_row_of(context, mask))

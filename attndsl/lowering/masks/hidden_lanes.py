@@ -12,6 +12,9 @@ from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import SelectOrScalar
 from attndsl.tile.statements import Statement
 
+_PLAIN = (0.0, 1.0, float("inf"), float("-inf"))
+"""Values that need no name."""
+
 
 def score_lanes(context: Context, row: Expr) -> Region:
     """The scores of the tile's keys in a row of the step, whole repeats."""
@@ -19,8 +22,18 @@ def score_lanes(context: Context, row: Expr) -> Region:
     return whole(vector_buffers(context).score, row * context.tile_keys, lanes)
 
 
+def hidden_value(context: Context, node: nodes.Replace) -> Const:
+    """What hidden scores become: a constant with a name, where the kernel hides with one finite value."""
+    value = float(node.value)
+    others = (float(e.value) for e in context.attention.modifiers if isinstance(e, nodes.Replace))
+    alone = all(each == value for each in others if each not in _PLAIN)
+    if value in _PLAIN or not alone or context.attention_name:
+        return Const(value)
+    return context.inventory.constant("maskedScore", value, "score of a key that a mask hides")
+
+
 def hide_lanes(context: Context, node: nodes.Replace, row: Expr, bits: Region) -> Statement:
     """A row of the step keeps the scores that these bits keep; lanes after the last key are left alone."""
-    value = Const(float(node.value))
+    value = hidden_value(context, node)
     lanes = whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
     return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)

@@ -13,6 +13,9 @@ from attndsl.lowering.match.option_couplings import COUPLINGS
 from attndsl.lowering.match.schedule_options import Schedule, legal_values
 from attndsl.target import Device
 
+LIMITS_OF = "limits of "
+"""What the meaning of an option's own limits begins with; its name follows."""
+
 
 def resolve(
     choices: Mapping[str, object],
@@ -59,7 +62,7 @@ def limits_of(options: Mapping[str, Named], device: Device) -> Iterator[tuple[Ex
         condition = (value >= bounds.low) & (value <= bounds.high)
         if bounds.multiple > 1:
             condition = condition & ((value % bounds.multiple) == 0)
-        yield condition, f"limits of {name}"
+        yield condition, f"{LIMITS_OF}{name}"
     for each in COUPLINGS:
         if (kept := each.condition(options, device.architecture)) is not None:
             yield kept, each.asserted

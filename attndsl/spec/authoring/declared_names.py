@@ -80,7 +80,7 @@ class DeclaredNames:
     def _reserve(self, name: str) -> None:
         check_name(name)
         if not name.isidentifier():
-            apart = "; names are parted by blanks alone" if "," in name else ""
+            apart = "; names are separated by blanks alone" if "," in name else ""
             raise errors.SpecError(f"{name!r} is no identifier{apart}", author_line())
         if name in _OF_CALLS:
             raise errors.SpecError(f"'{name}' is an option of calls: no argument can have it", author_line())

@@ -22,7 +22,7 @@ from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.enumerated import choices_text, likely, reserved_bytes
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.lists import is_list, tensor_list
-from attndsl.spec.contract.packed_rows import longest_rows
+from attndsl.spec.contract.packed_rows import longest_rows, measured_by_sums
 
 
 def bind(operator: Contract, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
@@ -298,7 +298,7 @@ def _solve(
     lists: Mapping[str, tuple[Array, ...]],
 ) -> dict[str, str]:
     """The layout of each tensor; what the longest rows measure comes after the prefix sums that tell them."""
-    measured = {spec.name for spec in operator.tensors if spec.at_least}
+    measured = measured_by_sums(operator)
     layouts = solver.solve({name: array for name, array in arrays.items() if name not in measured}, lists)
     sums = {spec.name for spec in operator.tensors if spec.prefix_sums}
     for constraint in operator.constraints:

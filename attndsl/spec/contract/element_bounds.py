@@ -172,7 +172,17 @@ class _Bounds:
 
     def _unbounded(self) -> NoSuchElementError:
         """Of an index of which nothing says that it lies within its dimension."""
-        limits = self.read.spelled(minimum(maximum(self.read.part, Const(0)), self.read.size - 1))
+        part, of = self.read.part, self.read.part.symbols() & {"i", _KEY.name}
+        loads = _loads(part)
+        if of and loads and not any(load.index.symbols() & {"i", _KEY.name} for load in loads):
+            padded = f"{self.read.name}[b, {max(of)}]"
+            raise NoSuchElementError(
+                f"'{self.read.name}' is read at {part} in its dimension {self.read.place}, and nothing says "
+                f"how far that goes; of packed tokens, pass it padded, as (B, M) with M the longest row, and "
+                f"write {padded}",
+                self.where,
+            )
+        limits = self.read.spelled(minimum(maximum(part, Const(0)), self.read.size - 1))
         return NoSuchElementError(
             f"'{self.read.name}' is read at {self.read.part} in its dimension {self.read.place}, and nothing "
             f"says how far that goes; let it be of positions, sizes and elements x[b], or write {limits}",

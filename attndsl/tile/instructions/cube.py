@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from attndsl.base.facts import kept
-from attndsl.expr import Const, Expr, Named, as_expr, round_up
+from attndsl.expr import Binary, Const, Expr, Named, as_expr, round_up
 from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, Region, item_bytes
@@ -459,8 +459,9 @@ class Fixpipe(Copy[GlobalRegion, Region]):
 
 
 def padded(value: Expr) -> Expr:
-    """A size rounded up to whole fractals."""
-    return round_up(value, FRACTAL_SIZE)
+    """A size rounded up to whole fractals; one that is a number of fractals stands as it is."""
+    whole = isinstance(value, Binary) and value.op == "*" and value.right.same(FRACTAL_SIZE)
+    return value if whole else round_up(value, FRACTAL_SIZE)
 
 
 @kept

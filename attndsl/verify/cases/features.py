@@ -262,6 +262,7 @@ def _of_groups(state: State, node: Listed) -> set[str]:
     used, times = np.unique(index[index >= 0], return_counts=True)
     found = {"group shared by several rows"} if (times > 1).any() else set()
     found |= {"row without a group"} if (index < 0).any() else set()
+    found |= {"no groups"} if state.call.extents.get("G", 1) == 0 else set()
     return found | ({"unused group"} if len(used) < state.call.extents.get("G", 1) else set())
 
 

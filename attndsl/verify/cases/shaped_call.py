@@ -186,12 +186,15 @@ def _usual_values(space: CaseSpace, wanted: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _usual_sizes(space: CaseSpace) -> dict[str, Any]:
-    """The first of the usual values of each size that is a variable."""
-    extents = space.operator.axis_extents.items()
-    named = {extent.name: role for role, extent in extents if isinstance(extent, Symbol)}
-    return {
-        name: _USUAL[role][0] for name, role in named.items() if name in space.variables and role in _USUAL
-    }
+    """The first of the usual values of each size that is a variable, or that is the longest of some lengths,
+    which are."""
+    sizes = {role: extent for role, extent in space.operator.axis_extents.items() if role in _USUAL}
+    dims = space.operator.dims_by_name
+    for role, extent in sizes.items():
+        defined = dims[extent.name].definition if isinstance(extent, Symbol) and extent.name in dims else None
+        sizes[role] = extent if defined is None else defined
+    named = {extent.name: role for role, extent in sizes.items() if isinstance(extent, Symbol)}
+    return {name: _USUAL[role][0] for name, role in named.items() if name in space.variables}
 
 
 def _normal(space: CaseSpace) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class Filler:
         if spec.prefix_sums:
             return [int(each) for each in made]
         if spec.list_of is not None:
-            return np.stack(made) if self.number(spec.name) % 5 == 4 else list(made)
+            return np.stack(made) if made and self.number(spec.name) % 5 == 4 else list(made)
         if isinstance(made, list):
             return list(made)
         if spec.kind == "lengths" and self.assignment.get(fill_of(spec.name)) in ("mixed", "edges"):

@@ -97,7 +97,8 @@ class Integers:
             found = rng.integers(-1, groups, count)
             if kind == GAPS:
                 found[rng.random(count) < _GAPS] = -1
-            return {"full": np.zeros(count, np.int64), "zero": np.full(count, -1)}.get(kind, found)
+            one = np.full(count, min(0, groups - 1))  # the first group, if there is one
+            return {"full": one, "zero": np.full(count, -1)}.get(kind, found)
         if axis not in ("Q", "T", "U"):
             return rng.choice([0, 1, 1, 1, 2], count) if axis != "J" else np.ones(count, np.int64)
         most = self.extents.get(axis, 1)

@@ -132,8 +132,9 @@ class RowLocations:
         }
 
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """First element of each stored tensor, and the end."""
-        return {name: (places[0][0].start, places[-1][0].stop) for name, places in self._places.items()}
+        """First element of each stored tensor, and the end; lists without tensors have none."""
+        held = ((name, places) for name, places in self._places.items() if places)
+        return {name: (places[0][0].start, places[-1][0].stop) for name, places in held}
 
     def queries(self, values: Array) -> dict[str, Array]:
         """``values`` (B, N, Q, D) as they are stored, by tensor, in the layout that is passed."""

@@ -72,6 +72,8 @@ class Values:
     pages: tuple[int, ...] = (1, 3, 8, 40)
     columns: tuple[int, ...] = (1, 2, 3, 5, 9, 17, 33)
     groups: tuple[int, ...] = (1, 2, 3, 5)
+    # 0: no row shares keys, and lists of a tensor for each group are empty
+    share_groups: tuple[int, ...] = (1, 2, 3, 0, 5)
     ranks: tuple[int, ...] = (1, 2, 5, 16, 32)
     other: tuple[int, ...] = (1, 2, 3, 5, 17)
     plain: tuple[int, ...] = (1, 2, 3, 5, 17, 200, 500)
@@ -101,7 +103,7 @@ class Values:
             "P": self.pages,
             "R": self.block,
             "W": self.columns,
-            "G": self.groups,
+            "G": self.share_groups,
             "Y": self.groups,
             "X": self.ranks,
         }

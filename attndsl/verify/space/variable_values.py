@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
+from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import largest_of
@@ -34,10 +35,19 @@ class VariableValues(SizeFacts):
         """What the longest of these lengths may be: nothing for those that count no rows."""
         axes = [self.measures.get(spec.name, "")]
         for role, extent in self.operator.axis_extents.items():
-            loads = {node.source for node in extent.walk() if isinstance(node, Load)}
-            axes += [role] if spec.name in loads else []
+            axes += [role] if self._tells(spec, extent) else []
         pools = [self.sizes_of(axis) for axis in axes if axis in ("Q", "T", "U", "J")]
         return tuple(dict.fromkeys(value for pool in pools for value in pool))
+
+    def _tells(self, spec: TensorSpec, extent: Expr) -> bool:
+        """Whether these lengths tell the size of an axis, or a size that it is made of."""
+        defined = [self.dims[name].definition for name in sorted(extent.symbols() & self.dims.keys())]
+        parts = [extent, *(each for each in defined if each is not None)]
+        return any(
+            longest_of(spec.name).name in part.symbols()
+            or any(isinstance(node, Load) and node.source == spec.name for node in part.walk())
+            for part in parts
+        )
 
     def param_values(self, param: ParamSpec) -> tuple[Any, ...]:
         """What a parameter may be: its choices, or numbers within its bounds that tell errors apart."""

@@ -705,7 +705,7 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "pass actual_seq_lengths");
     }
     // key: must be one tensor with block_table
-    if (call.block_table.given && !!(call.key_list.entries.size() != 1)) {
+    if (call.block_table.given && (call.key_list.entries.size() != 1)) {
         return Violation("PagingError", kOperator, "key",
             "must be one tensor with block_table", Values{},
             "");
@@ -799,19 +799,19 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
             "");
     }
     // dequant_scale1: not supported, must be None
-    if (!!call.dequant_scale1.given) {
+    if (call.dequant_scale1.given) {
         return Violation("NotSupportedError", kOperator, "dequant_scale1",
             "not supported, must be None", Values{},
             "leave dequant_scale1 out");
     }
     // quant_scale1: not supported, must be None
-    if (!!call.quant_scale1.given) {
+    if (call.quant_scale1.given) {
         return Violation("NotSupportedError", kOperator, "quant_scale1",
             "not supported, must be None", Values{},
             "leave quant_scale1 out");
     }
     // dequant_scale2: not supported, must be None
-    if (!!call.dequant_scale2.given) {
+    if (call.dequant_scale2.given) {
         return Violation("NotSupportedError", kOperator, "dequant_scale2",
             "not supported, must be None", Values{},
             "leave dequant_scale2 out");

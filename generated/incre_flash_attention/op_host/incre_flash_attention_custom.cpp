@@ -91,7 +91,10 @@ static graphStatus InferDataType(gert::InferDataTypeContext *context)
     if (!status.Ok()) {
         return Refuse(context, status);
     }
-    context->SetOutputDataType(0, ResultDtype(0, call));
+    if (context->SetOutputDataType(0, ResultDtype(0, call)) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 0");
+        return GRAPH_FAILED;
+    }
     return GRAPH_SUCCESS;
 }
 
@@ -138,9 +141,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     *tiling = plan.tiling;
     workspace[0] =
         platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
-    context->SetTilingKey(plan.key);
-    context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
-    context->SetScheduleMode(plan.scheduleMode);
+    if (context->SetTilingKey(plan.key) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the tiling key");
+        return ge::GRAPH_FAILED;
+    }
+    if (context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks)) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the number of blocks");
+        return ge::GRAPH_FAILED;
+    }
+    // Blocks that wait for each other deadlock unless all of them are started together.
+    if (context->SetScheduleMode(plan.scheduleMode) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the schedule mode");
+        return ge::GRAPH_FAILED;
+    }
     return ge::GRAPH_SUCCESS;
 }
 
@@ -152,7 +165,7 @@ class IncreFlashAttentionCustom : public OpDef {
 public:
     explicit IncreFlashAttentionCustom(const char *name) : OpDef(name)
     {
-        // One column a combination of dtypes.
+        // One column per combination of dtypes.
         const std::vector<ge::Format> formats(18, ge::FORMAT_ND);
         this->Input("query")
             .ParamType(REQUIRED)

@@ -64,6 +64,7 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.antiquantOffsetGiven = call.antiquant_offset.given ? 1 : 0;
     problem.blockTableGiven = call.block_table.given ? 1 : 0;
     problem.kvPaddingSizeGiven = call.kv_padding_size.given ? 1 : 0;
+    problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;
     problem.keySplit = (call.key_list.entries.size() != 1);
     problem.valueSplit = (call.value_list.entries.size() != 1);
     problem.kvN = sizes.kvN;
@@ -83,7 +84,6 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
             {{"BSH", values::ValueLayout::kBsh}, {"BNSD", values::ValueLayout::kBnsd},
                 {"paged", values::ValueLayout::kPaged},
                 {"paged BNSD", values::ValueLayout::kPagedBnsd}});
-    problem.actualSeqLengthsCount = call.actual_seq_lengths.given ? sizes.B : 0;
     problem.pseShiftLayout =
         NumberOf(sizes.pse_shift_layout,
             {{"1 N 1 S", values::PseShiftLayout::k1N1S},

@@ -20,7 +20,7 @@
 
 namespace incre_flash_attention_host {
 
-// Meanings of the numbers in a problem.
+// Codes of layouts, dtypes and parameters in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -71,6 +71,7 @@ struct Problem {
     int64_t antiquantOffsetGiven = 0;  // 1 if antiquant_offset is passed
     int64_t blockTableGiven = 0;  // 1 if block_table is passed
     int64_t kvPaddingSizeGiven = 0;  // 1 if kv_padding_size is passed
+    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
     int64_t keySplit = 0;  // 1 if key is a list of one tensor a batch row
     int64_t valueSplit = 0;  // 1 if value is a list of one tensor a batch row
     int64_t kvN = 0;  // key/value heads
@@ -83,7 +84,6 @@ struct Problem {
     float scale_value = 0;  // parameter scale_value
     int64_t keyLayout = 0;  // layout of key; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
     int64_t valueLayout = 0;  // layout of value; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
-    int64_t actualSeqLengthsCount = 0;  // entries of actualSeqLengths, 0 without it
     int64_t pseShiftLayout = 0;  // layout of pse_shift; 0: 1 N 1 S, 1: B N 1 S
     int64_t quantScale2Layout = 0;  // layout of quant_scale2; 0: per tensor, 1: per channel
     int64_t quantOffset2Layout = 0;  // layout of quant_offset2; 0: per tensor, 1: per channel
@@ -122,7 +122,7 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
-    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -341,13 +341,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.D > 112 && problem.D <= 128)) {
         return false;
     }
+    const bool kvPaddingSizeIsNotRead =
+        (problem.kvPaddingSizeGiven == 0 || problem.actualSeqLengthsCount == 0);
     // incre_flash_attention_d128: float16 or bfloat16
     if (problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128;
@@ -367,7 +369,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_attn_mask;
@@ -387,7 +389,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_pse_shift;
@@ -408,7 +410,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2;
@@ -429,7 +431,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantOffset2Given != 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
@@ -450,7 +452,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale;
@@ -471,7 +473,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven != 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven == 0 &&
+        kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
@@ -509,7 +511,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
-        problem.kvPaddingSizeGiven != 0 &&
+        problem.kvPaddingSizeGiven != 0 && problem.actualSeqLengthsCount > 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
         namespace schedule = incre_flash_attention_d128_kv_padding_size;

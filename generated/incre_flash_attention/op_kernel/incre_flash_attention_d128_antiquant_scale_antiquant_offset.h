@@ -47,40 +47,40 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
 // waits for it; named after the first such flag. Buffers with one lifetime share an event, named
 // after the first.
-constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
-constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1: one id a slot
-constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 6;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
-constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
+constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id per slot
+constexpr int32_t kProbL1Free = 6;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kKeyRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kChannelNumbersReady = 0;  // MTE2_V, channelNumbers
 constexpr int32_t kQueryRowsReady = 1;  // MTE2_V, queryRows
-constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows: one id a slot
-constexpr int32_t kScoreReady = 4;  // MTE2_V, score: one id a slot
+constexpr int32_t kInt8RowsReady = 2;  // MTE2_V, int8Rows: one id per slot
+constexpr int32_t kScoreReady = 4;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
 constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kKeyRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kAbsorbedRowsFree = 0;  // MTE3_V, absorbedRows
-constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows: one id a slot
+constexpr int32_t kWideRowsFree = 1;  // MTE3_V, wideRows: one id per slot
 constexpr int32_t kProbFree = 3;  // MTE3_V, prob
 constexpr int32_t kResultFree = 4;  // MTE3_V, result
 constexpr int32_t kMaxOutFree = 5;  // MTE3_V, maxOut, sumOut, rowsOut
-constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kChannelNumbersFree = 0;  // V_MTE2, channelNumbers
 constexpr int32_t kQueryRowsFree = 1;  // V_MTE2, queryRows
-constexpr int32_t kInt8RowsFree = 2;  // V_MTE2, int8Rows: one id a slot
-constexpr int32_t kScoreFree = 4;  // V_MTE2, score: one id a slot
+constexpr int32_t kInt8RowsFree = 2;  // V_MTE2, int8Rows: one id per slot
+constexpr int32_t kScoreFree = 4;  // V_MTE2, score: one id per slot
 constexpr int32_t kPartialFree = 6;  // V_MTE2, partial
 constexpr int32_t kAbsorbedRowsReady = 0;  // V_MTE3, absorbedRows
-constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows: one id a slot
+constexpr int32_t kWideRowsReady = 1;  // V_MTE3, wideRows: one id per slot
 constexpr int32_t kProbReady = 3;  // V_MTE3, prob
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
 constexpr int32_t kMaxOutReady = 5;  // V_MTE3, maxOut, sumOut, rowsOut

@@ -43,33 +43,33 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
 // waits for it; named after the first such flag. Buffers with one lifetime share an event, named
 // after the first.
-constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
-constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
-constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
+constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id per slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score, pseShiftRows: one id per slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id per slot
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id a slot
-constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut, rowsOut: one id a slot
-constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score, pseShiftRows: one id a slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id per slot
+constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut, rowsOut: one id per slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score, pseShiftRows: one id per slot
+constexpr int32_t kPartialFree = 2;  // V_MTE2, partial: one id per slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id a slot
-constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
+constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id per slot
+constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id per slot
 
 // Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
 // order of the stages it is read before it is written again.
@@ -519,7 +519,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
+        // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
             // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
             // for it; MTE2 waits back, so that the event is not set twice.

@@ -43,6 +43,7 @@ namespace nsa_compress_attention_d128_e128_atten_mask {
 
 using namespace AscendC;
 
+constexpr float kMaskedScore = -3.4028234663852886e+38f;  // score of a key that a mask hides
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
@@ -54,44 +55,45 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
 // other, which then waits for it; named after the first such flag. Buffers with one lifetime share
 // an event, named after the first.
-constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
-constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
-constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
+constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id per slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;
-constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score, attenMaskBytes: one id a slot
+constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score, attenMaskBytes: one id per slot
 constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
-constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, attenMaskBytes: one id a slot
-constexpr int32_t kScoreTakenMte2V = 2;  // MTE2_V, score, attenMaskBytes: one id a slot
+constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, attenMaskBytes: one id per slot
+constexpr int32_t kScoreTakenMte2V = 2;  // MTE2_V, score, attenMaskBytes: one id per slot
 constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kScoreFreeMte3Mte2 = 0;  // MTE3_MTE2, score, attenMaskBytes: one id a slot
+constexpr int32_t kScoreFreeMte3Mte2 = 0;  // MTE3_MTE2, score, attenMaskBytes: one id per slot
 constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kKeyEndsOutFree = 0;  // MTE3_V, keyEndsOut
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 2;  // MTE3_V, selected
-constexpr int32_t kScoreFreeMte3V = 3;  // MTE3_V, score, attenMaskBytes: one id a slot
-constexpr int32_t kStatisticOutFree = 5;  // MTE3_V, statisticOut: one id a slot
+constexpr int32_t kScoreFreeMte3V = 3;  // MTE3_V, score, attenMaskBytes: one id per slot
+constexpr int32_t kStatisticOutFree = 5;  // MTE3_V, statisticOut: one id per slot
 constexpr int32_t kResultFree = 7;  // MTE3_V, result
-constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kPartialFree = 0;  // V_MTE2, partial
-constexpr int32_t kScoreTakenVMte2 = 1;  // V_MTE2, score, attenMaskBytes: one id a slot
+constexpr int32_t kScoreTakenVMte2 = 1;  // V_MTE2, score, attenMaskBytes: one id per slot
 constexpr int32_t kKeyEndsOutReady = 0;  // V_MTE3, keyEndsOut
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 2;  // V_MTE3, selected
-constexpr int32_t kScoreReadyVMte3 = 3;  // V_MTE3, score: one id a slot
-constexpr int32_t kStatisticOutReady = 5;  // V_MTE3, statisticOut: one id a slot
+constexpr int32_t kScoreReadyVMte3 = 3;  // V_MTE3, score: one id per slot
+constexpr int32_t kStatisticOutReady = 5;  // V_MTE3, statisticOut: one id per slot
 constexpr int32_t kResultReady = 7;  // V_MTE3, result
 
-// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
-// order of the stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
+// of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
+// stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kOutRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -982,7 +984,7 @@ private:
                         attenMaskKeep_[((rowBegin + r0 + row) / work.heads
                             - (rowBegin + r0) / work.heads)
                             * (kTileKeys / 8)],
-                        score[row * kTileKeys], -3.4028234663852886e+38f,
+                        score[row * kTileKeys], float(kMaskedScore),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
@@ -1108,7 +1110,7 @@ private:
                         attenMaskKeep_[((rowBegin + r0 + row) / work.heads
                             - (rowBegin + r0) / work.heads)
                             * (kTileKeys / 8)],
-                        score[row * kTileKeys], -3.4028234663852886e+38f,
+                        score[row * kTileKeys], float(kMaskedScore),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
                 }
                 // score = exp(score - rowMax)

@@ -23,8 +23,8 @@ constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, inde
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (spec)
+constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (set in the spec)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results
 constexpr int64_t kResultRowsPerStep = 16;
@@ -52,24 +52,26 @@ constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block 
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 
 static_assert(kTileKeys >= 256 && kTileKeys <= 512 && kTileKeys % 64 == 0,
-    "limits of tile_k; tiles of positions begin at rows of banks where they are long; one "
-    "repeat has the folded lanes of a row");
-static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
+    "kTileKeys: a multiple of 64 from 256 to 512; tiles of positions begin at rows of banks "
+    "where they are long; one repeat has the folded lanes of a row");
+static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep >= 16 && kRowsPerStep <= 64 && kRowsPerStep % 16 == 0,
-    "limits of rows; a vector step has whole trees of heads");
+    "kRowsPerStep: a multiple of 16 from 16 to 64; a vector step has whole trees of heads");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
-    "limits of result_rows");
+    "kResultRowsPerStep: a multiple of 8 from 8 to 128");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "limits of base_n; one matrix multiply takes a whole head");
+    "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "limits of base_k; one matrix multiply takes a whole head");
+    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kMaxRows == 128,
-    "limits of max_rows; a vector core has all heads of a position; a task is one band of "
-    "rows; L0A holds the query rows of a task twice");
+    "kMaxRows: 128; a vector core has all heads of a position; a task is one band of rows; "
+    "L0A holds the query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
-    "rows divides the rows of a vector core");
+    "kRowsPerStep divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
-    "result_rows divides the rows of a vector core");
+    "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
 
@@ -115,6 +117,8 @@ constexpr uint32_t
     // one bit a lane: 1 where a row has seen a key
     kRowHasKeysSlot =
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
+// A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
+// is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
     kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
     kResultAt = kBlockRecordsAt + kBlockRecordsSlot, kLaneNumberAt = kResultAt + kResultSlot,

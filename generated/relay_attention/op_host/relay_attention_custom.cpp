@@ -80,7 +80,10 @@ static graphStatus InferDataType(gert::InferDataTypeContext *context)
     if (!status.Ok()) {
         return Refuse(context, status);
     }
-    context->SetOutputDataType(0, ResultDtype(0, call));
+    if (context->SetOutputDataType(0, ResultDtype(0, call)) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 0");
+        return GRAPH_FAILED;
+    }
     return GRAPH_SUCCESS;
 }
 
@@ -127,9 +130,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     *tiling = plan.tiling;
     workspace[0] =
         platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
-    context->SetTilingKey(plan.key);
-    context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
-    context->SetScheduleMode(plan.scheduleMode);
+    if (context->SetTilingKey(plan.key) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the tiling key");
+        return ge::GRAPH_FAILED;
+    }
+    if (context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks)) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the number of blocks");
+        return ge::GRAPH_FAILED;
+    }
+    // Blocks that wait for each other deadlock unless all of them are started together.
+    if (context->SetScheduleMode(plan.scheduleMode) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the schedule mode");
+        return ge::GRAPH_FAILED;
+    }
     return ge::GRAPH_SUCCESS;
 }
 
@@ -141,7 +154,7 @@ class RelayAttentionCustom : public OpDef {
 public:
     explicit RelayAttentionCustom(const char *name) : OpDef(name)
     {
-        // One column a combination of dtypes.
+        // One column per combination of dtypes.
         const std::vector<ge::Format> formats(2, ge::FORMAT_ND);
         this->Input("query")
             .ParamType(REQUIRED)
@@ -202,7 +215,7 @@ public:
             .DataType({ge::DT_FLOAT16, ge::DT_BF16})
             .Format(formats)
             .UnknownShapeFormat(formats);
-        this->Attr("headNum").AttrType(OPTIONAL).Int(0);
+        this->Attr("headNum").AttrType(REQUIRED).Int();
         this->Attr("qkScale").AttrType(OPTIONAL).Float(1.0F);
         this->Attr("kvHeadNum").AttrType(OPTIONAL).Int(0);
         this->Attr("maskType").AttrType(OPTIONAL).Int(0);

@@ -11,7 +11,7 @@
 
 namespace relay_attention_host {
 
-// Meanings of the numbers in a problem.
+// Codes of layouts, dtypes and parameters in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -72,7 +72,7 @@ inline RelayAttentionTiling OneBlock()
 struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t tileKeys = 0;  // keys of one score tile
-    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
 };

@@ -59,37 +59,37 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
 // other, which then waits for it; named after the first such flag. Buffers with one lifetime share
 // an event, named after the first.
-constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id a slot
-constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id a slot
-constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
-constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
+constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
+constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1: one id per slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
+// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
 constexpr int32_t kProbL1Ready = 4;
 constexpr int32_t kProbRingKeyReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id a slot
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id a slot
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id a slot
+constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id per slot
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id per slot
+constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id per slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
 constexpr int32_t kProbRingKeyReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id a slot
-constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut: one id a slot
-constexpr int32_t kResultFree = 5;  // MTE3_V, result: one id a slot
-constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id a slot
-constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id a slot
+constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id per slot
+constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut: one id per slot
+constexpr int32_t kResultFree = 5;  // MTE3_V, result: one id per slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
+constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
+constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kMaxOutReady = 1;  // V_MTE3, maxOut, sumOut, partial: one id a slot
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id a slot
+constexpr int32_t kMaxOutReady = 1;  // V_MTE3, maxOut, sumOut, partial: one id per slot
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
 
 // Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
 // order of the stages it is read before it is written again.
@@ -115,10 +115,6 @@ public:
         tiling_ = tiling;
         FindCore();
         Bind(queryGm_, query);
-        keyList_.Init(key);
-        valueList_.Init(value);
-        keyShareList_.Init(keyShare);
-        valueShareList_.Init(valueShare);
         Bind(kvSeqLenGm_, kvSeqLen);
         Bind(kvShareMapGm_, kvShareMap);
         Bind(kvShareLenGm_, kvShareLen);
@@ -144,6 +140,15 @@ public:
         Bind(outRingKeyShareGm_,
             workspace + tiling_.outRingKeyShareOffset + blockIndex_ * tiling_.outRingKeySharePart);
         if ASCEND_IS_AIC {
+            // A list that no item reads may be empty: it has no descriptor to decode then.
+            if (tiling_.itemsKey > 0) {
+                keyList_.Init(key);
+                valueList_.Init(value);
+            }
+            if (tiling_.itemsKeyShare > 0) {
+                keyShareList_.Init(keyShare);
+                valueShareList_.Init(valueShare);
+            }
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
         }
         if ASCEND_IS_AIV {
@@ -793,7 +798,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
+        // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
             // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
             // for it; MTE2 waits back, so that the event is not set twice.

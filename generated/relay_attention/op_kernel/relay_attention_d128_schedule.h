@@ -20,11 +20,11 @@ constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
-constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (stored)
-constexpr int64_t kTileKeys = 256;  // keys of one score tile (stored)
+constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (tuned value)
+constexpr int64_t kTileKeys = 256;  // keys of one score tile (tuned value)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-// query rows of one vector step on weighted sums and results (stored)
+// query rows of one vector step on weighted sums and results (tuned value)
 constexpr int64_t kResultRowsPerStep = 32;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
@@ -43,21 +43,24 @@ constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 constexpr int64_t kPrefetch = kRing - 1;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
-    "limits of tile_k; one repeat has the folded lanes of a row");
-static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+    "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
+static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
+    "kRowsPerStep: a multiple of 8 from 8 to 64");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
-    "limits of result_rows");
+    "kResultRowsPerStep: a multiple of 8 from 8 to 128");
 static_assert(kBaseN >= kPaddedHeadSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "limits of base_n; one matrix multiply takes a whole head");
+    "kBaseN: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "limits of base_k; one matrix multiply takes a whole head");
+    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
-    "limits of max_rows; a task has several bands of rows");
+    "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
-    "rows divides the rows of a vector core");
+    "kRowsPerStep divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
-    "result_rows divides the rows of a vector core");
+    "kResultRowsPerStep divides the rows of a vector core");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
@@ -91,6 +94,8 @@ constexpr uint32_t
     kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
     kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
+// A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
+// is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlot,
     kResultAt = kScoreAt + 2 * kScoreSlot, kProbAt = kResultAt + 2 * kResultSlot,
     kLanesAt = kProbAt + kProbSlot, kResultBlocksAt = kLanesAt + kLanesSlot,

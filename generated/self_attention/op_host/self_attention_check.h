@@ -401,10 +401,8 @@ inline Status CheckEarly(const Call &call)
             NearestLegal(0, ""));
     }
     // maskType: must not be compressed ALiBi
-    if (!!(call.maskType == 4 || call.maskType == 5 || call.maskType == 6)) {
+    if (call.maskType == 4 || call.maskType == 5 || call.maskType == 6) {
         Values values;
-        values.Add("maskType", call.maskType);
-        values.Add("maskType", call.maskType);
         values.Add("maskType", call.maskType);
         return Violation("ParameterError", kOperator, "maskType",
             "must not be compressed ALiBi", values,
@@ -427,7 +425,7 @@ inline Status CheckEarly(const Call &call)
             "use SLIDING_WINDOW_NORM, which takes no mask");
     }
     // batchRunStatusEnable: a sliding window takes no batch status
-    if ((call.maskType == 7 || call.maskType == 8) && !!call.batchRunStatusEnable) {
+    if ((call.maskType == 7 || call.maskType == 8) && call.batchRunStatusEnable) {
         Values values;
         values.Add("batchRunStatusEnable", call.batchRunStatusEnable);
         return Violation("ParameterError", kOperator, "batchRunStatusEnable",
@@ -451,7 +449,7 @@ inline Status CheckEarly(const Call &call)
             "pass maskType NORM and attentionMask");
     }
     // batchRunStatusEnable: TYPE_BNSD takes no batch status
-    if (call.inputLayout == 1 && !!call.batchRunStatusEnable) {
+    if (call.inputLayout == 1 && call.batchRunStatusEnable) {
         Values values;
         values.Add("batchRunStatusEnable", call.batchRunStatusEnable);
         return Violation("ParameterError", kOperator, "batchRunStatusEnable",
@@ -489,7 +487,7 @@ inline Status CheckEarly(const Call &call)
             "pass key");
     }
     // key: only for K_CACHE_V_CACHE
-    if (!!(call.kvcacheCfg == 1) && !!call.key.given) {
+    if ((call.kvcacheCfg == 1) && call.key.given) {
         return Violation("InputCountError", kOperator, "key",
             "only for K_CACHE_V_CACHE", Values{},
             "leave key out");
@@ -501,7 +499,7 @@ inline Status CheckEarly(const Call &call)
             "pass value");
     }
     // value: only for K_CACHE_V_CACHE
-    if (!!(call.kvcacheCfg == 1) && !!call.value.given) {
+    if ((call.kvcacheCfg == 1) && call.value.given) {
         return Violation("InputCountError", kOperator, "value",
             "only for K_CACHE_V_CACHE", Values{},
             "leave value out");
@@ -514,8 +512,8 @@ inline Status CheckEarly(const Call &call)
             "pass attentionMask");
     }
     // attentionMask: only for a maskType (but for the window of a DECODER)
-    if (!!(call.maskType == 0 || (call.calcType == 2 && call.maskType == 7))
-        && !!call.attentionMask.given) {
+    if ((call.maskType == 0 || (call.calcType == 2 && call.maskType == 7))
+        && call.attentionMask.given) {
         return Violation("InputCountError", kOperator, "attentionMask",
             "only for a maskType (but for the window of a DECODER)", Values{},
             "leave attentionMask out");
@@ -527,7 +525,7 @@ inline Status CheckEarly(const Call &call)
             "pass batchStatus");
     }
     // batchStatus: only for batchRunStatusEnable
-    if (!call.batchRunStatusEnable && !!call.batchStatus.given) {
+    if (!call.batchRunStatusEnable && call.batchStatus.given) {
         return Violation("InputCountError", kOperator, "batchStatus",
             "only for batchRunStatusEnable", Values{},
             "leave batchStatus out");
@@ -539,7 +537,7 @@ inline Status CheckEarly(const Call &call)
             "pass logN");
     }
     // logN: only for SCALE_TYPE_LOGN
-    if (!(call.scaleType == 1) && !!call.logN.given) {
+    if (!(call.scaleType == 1) && call.logN.given) {
         return Violation("InputCountError", kOperator, "logN",
             "only for SCALE_TYPE_LOGN", Values{},
             "leave logN out");

@@ -139,9 +139,20 @@ static graphStatus InferDataType(gert::InferDataTypeContext *context)
     if (!status.Ok()) {
         return Refuse(context, status);
     }
-    context->SetOutputDataType(0, ResultDtype(0, call));
-    InferUpdated(context, 3, 1);  // cacheK, in place
-    InferUpdated(context, 4, 2);  // cacheV, in place
+    if (context->SetOutputDataType(0, ResultDtype(0, call)) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 0");
+        return GRAPH_FAILED;
+    }
+    if (InferUpdated(context, 3, 1) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError,
+            "the context has no output 1 for cacheK, which is updated in place");
+        return GRAPH_FAILED;
+    }
+    if (InferUpdated(context, 4, 2) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError,
+            "the context has no output 2 for cacheV, which is updated in place");
+        return GRAPH_FAILED;
+    }
     return GRAPH_SUCCESS;
 }
 
@@ -188,9 +199,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     *tiling = plan.tiling;
     workspace[0] =
         platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
-    context->SetTilingKey(plan.key);
-    context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
-    context->SetScheduleMode(plan.scheduleMode);
+    if (context->SetTilingKey(plan.key) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the tiling key");
+        return ge::GRAPH_FAILED;
+    }
+    if (context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks)) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the number of blocks");
+        return ge::GRAPH_FAILED;
+    }
+    // Blocks that wait for each other deadlock unless all of them are started together.
+    if (context->SetScheduleMode(plan.scheduleMode) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the schedule mode");
+        return ge::GRAPH_FAILED;
+    }
     return ge::GRAPH_SUCCESS;
 }
 
@@ -202,7 +223,7 @@ class SelfAttentionCustom : public OpDef {
 public:
     explicit SelfAttentionCustom(const char *name) : OpDef(name)
     {
-        // One column a combination of dtypes.
+        // One column per combination of dtypes.
         const std::vector<ge::Format> formats(2, ge::FORMAT_ND);
         this->Input("query")
             .ParamType(REQUIRED)
@@ -280,7 +301,7 @@ public:
             .UnknownShapeFormat(formats);
         this->Attr("quantType").AttrType(OPTIONAL).Int(0);
         this->Attr("outDataType").AttrType(OPTIONAL).Int(-1);
-        this->Attr("headNum").AttrType(OPTIONAL).Int(0);
+        this->Attr("headNum").AttrType(REQUIRED).Int();
         this->Attr("kvHeadNum").AttrType(OPTIONAL).Int(0);
         this->Attr("qScale").AttrType(OPTIONAL).Float(1.0F);
         this->Attr("qkScale").AttrType(OPTIONAL).Float(1.0F);

@@ -22,7 +22,7 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
+constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
@@ -41,17 +41,20 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a blo
 constexpr int64_t kPrefetch = kRing - 1;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
-    "limits of tile_k; one repeat has the folded lanes of a row");
-static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(kRowsPerStep == 8, "limits of rows; a vector step has one group of 8 rows");
+    "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
+static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
+static_assert(kRowsPerStep == 8, "kRowsPerStep: 8; a vector step has one group of 8 rows");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "limits of base_n; one matrix multiply takes a whole head");
+    "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "limits of base_k; one matrix multiply takes a whole head");
+    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
-    "limits of max_rows; a task is one band of rows; L0A holds the query rows of a task twice");
+    "kMaxRows: a multiple of 16 from 16 to 128; a task is one band of rows; L0A holds the "
+    "query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
-    "rows divides the rows of a vector core");
+    "kRowsPerStep divides the rows of a vector core");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
@@ -88,6 +91,8 @@ constexpr uint32_t
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;  // exp(old max - new max) of merged rows
+// A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
+// is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
     kQueryWideAt = kAccumulatorAt + kAccumulatorSlot, kQueryPartAt = kQueryWideAt + kQueryWideSlot,
     kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kProbAt = kQueryScaledAt + kQueryScaledSlot,

@@ -46,45 +46,46 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
 // waits for it; named after the first such flag. Buffers with one lifetime share an event, named
 // after the first.
-constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id a slot
-// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id a slot
+constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
+// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
-constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id a slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id a slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id a slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id a slot
-constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id a slot
-constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id a slot
-// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id a slot
+constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
+constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id per slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
+constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
+// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;
 constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
 constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id a slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id a slot
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id a slot
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id per slot
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
 constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
 constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id a slot
-constexpr int32_t kMaxOutFree = 4;  // MTE3_V, maxOut, sumOut, rowsOut: one id a slot
-constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id a slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id a slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id a slot
+constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id per slot
+constexpr int32_t kMaxOutFree = 4;  // MTE3_V, maxOut, sumOut, rowsOut: one id per slot
+constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
+constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id a slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id a slot
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id per slot
+constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id per slot
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id a slot
-constexpr int32_t kMaxOutReady = 4;  // V_MTE3, maxOut, sumOut, rowsOut: one id a slot
+constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id per slot
+constexpr int32_t kMaxOutReady = 4;  // V_MTE3, maxOut, sumOut, rowsOut: one id per slot
 constexpr int32_t kZeroRowsReady = 6;  // V_MTE3, zeroRows
 
-// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
-// order of the stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
+// of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
+// stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -387,7 +388,7 @@ private:
                                 + work.firstHead * tiling_.queryStrideN
                                 + (work.firstQuery + position) * tiling_.queryStrideQ],
                             work.heads, tiling_.headDim, tiling_.queryStrideN,
-                            RoundUp(rowFractals * kFractal, kFractal));
+                            rowFractals * kFractal);
                     }
                 }
             } else if (work.heads == 1 && tiling_.queryStrideQ <= 65535) {
@@ -402,8 +403,7 @@ private:
                         queryGm_[work.batch * tiling_.queryStrideB
                             + work.firstHead * tiling_.queryStrideN
                             + (work.firstQuery + position) * tiling_.queryStrideQ],
-                        work.heads, tiling_.headDim, tiling_.queryStrideN,
-                        RoundUp(rowFractals * kFractal, kFractal));
+                        work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
                 }
             }
         }
@@ -682,7 +682,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        // No turn of the loop above has ordered MTE2 before MTE3, as the flag below promises.
+        // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
             // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
             // for it; MTE2 waits back, so that the event is not set twice.

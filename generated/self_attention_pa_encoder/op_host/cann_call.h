@@ -184,14 +184,19 @@ inline ge::graphStatus InferUpdated(gert::InferShapeContext *context, size_t inp
     return ge::GRAPH_SUCCESS;
 }
 
-inline void InferUpdated(gert::InferDataTypeContext *context, size_t input, size_t output)
+inline ge::graphStatus InferUpdated(gert::InferDataTypeContext *context, size_t input,
+                                    size_t output)
 {
     const auto *instances = context->GetIrOutputInstanceInfo(output);
     const size_t count = instances == nullptr ? 0 : instances->GetInstanceNum();
     for (size_t entry = 0; entry < count; ++entry) {
-        context->SetOutputDataType(instances->GetInstanceStart() + entry,
-                                   context->GetDynamicInputDataType(input, entry));
+        if (context->SetOutputDataType(instances->GetInstanceStart() + entry,
+                                       context->GetDynamicInputDataType(input, entry)) !=
+            ge::GRAPH_SUCCESS) {
+            return ge::GRAPH_FAILED;
+        }
     }
+    return ge::GRAPH_SUCCESS;
 }
 
 // Levels of CANN's log.

@@ -349,7 +349,7 @@ inline Status CheckEarly(const Call &call)
             NearestLegal(0, ""));
     }
     // batchRunStatusEnable: PA_ENCODER takes no batch status
-    if (!!call.batchRunStatusEnable) {
+    if (call.batchRunStatusEnable) {
         Values values;
         values.Add("batchRunStatusEnable", call.batchRunStatusEnable);
         return Violation("ParameterError", kOperator, "batchRunStatusEnable",
@@ -404,9 +404,6 @@ inline Status CheckEarly(const Call &call)
             || call.maskType == 8)) {
         Values values;
         values.Add("maskType", call.maskType);
-        values.Add("maskType", call.maskType);
-        values.Add("maskType", call.maskType);
-        values.Add("maskType", call.maskType);
         return Violation("ParameterError", kOperator, "maskType",
             "latent attention takes few types", values,
             "it must be 0, 1, 7 or 8");
@@ -430,7 +427,6 @@ inline Status CheckEarly(const Call &call)
     // outDataType: must be FLOAT16 or BF16
     if (call.quantType > 0 && !(call.outDataType == 1 || call.outDataType == 27)) {
         Values values;
-        values.Add("outDataType", call.outDataType);
         values.Add("outDataType", call.outDataType);
         return Violation("ParameterError", kOperator, "outDataType",
             "must be FLOAT16 or BF16", values,
@@ -459,7 +455,7 @@ inline Status CheckEarly(const Call &call)
             "pass value");
     }
     // value: only for mlaVHeadSize 0
-    if (!!(call.mlaVHeadSize > 0) && !!call.value.given) {
+    if ((call.mlaVHeadSize > 0) && call.value.given) {
         return Violation("InputCountError", kOperator, "value",
             "only for mlaVHeadSize 0", Values{},
             "leave value out");
@@ -471,7 +467,7 @@ inline Status CheckEarly(const Call &call)
             "pass mask");
     }
     // mask: only for a maskType
-    if (!(call.maskType != 0) && !!call.mask.given) {
+    if (!(call.maskType != 0) && call.mask.given) {
         return Violation("InputCountError", kOperator, "mask",
             "only for a maskType", Values{},
             "leave mask out");
@@ -483,7 +479,7 @@ inline Status CheckEarly(const Call &call)
             "pass slopes");
     }
     // slopes: only for compressed ALiBi
-    if (!(call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && !!call.slopes.given) {
+    if (!(call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && call.slopes.given) {
         return Violation("InputCountError", kOperator, "slopes",
             "only for compressed ALiBi", Values{},
             "leave slopes out");
@@ -495,7 +491,7 @@ inline Status CheckEarly(const Call &call)
             "pass qkDescale");
     }
     // qkDescale: only for quantType
-    if (!(call.quantType > 0) && !!call.qkDescale.given) {
+    if (!(call.quantType > 0) && call.qkDescale.given) {
         return Violation("InputCountError", kOperator, "qkDescale",
             "only for quantType", Values{},
             "leave qkDescale out");
@@ -507,7 +503,7 @@ inline Status CheckEarly(const Call &call)
             "pass qkOffset");
     }
     // qkOffset: only for quantType
-    if (!(call.quantType > 0) && !!call.qkOffset.given) {
+    if (!(call.quantType > 0) && call.qkOffset.given) {
         return Violation("InputCountError", kOperator, "qkOffset",
             "only for quantType", Values{},
             "leave qkOffset out");
@@ -519,7 +515,7 @@ inline Status CheckEarly(const Call &call)
             "pass vpvDescale");
     }
     // vpvDescale: only for quantType
-    if (!(call.quantType > 0) && !!call.vpvDescale.given) {
+    if (!(call.quantType > 0) && call.vpvDescale.given) {
         return Violation("InputCountError", kOperator, "vpvDescale",
             "only for quantType", Values{},
             "leave vpvDescale out");
@@ -531,7 +527,7 @@ inline Status CheckEarly(const Call &call)
             "pass vpvOffset");
     }
     // vpvOffset: only for quantType
-    if (!(call.quantType > 0) && !!call.vpvOffset.given) {
+    if (!(call.quantType > 0) && call.vpvOffset.given) {
         return Violation("InputCountError", kOperator, "vpvOffset",
             "only for quantType", Values{},
             "leave vpvOffset out");
@@ -543,7 +539,7 @@ inline Status CheckEarly(const Call &call)
             "pass pScale");
     }
     // pScale: only for TYPE_QUANT_QKV_OFFLINE
-    if (!(call.quantType == 2) && !!call.pScale.given) {
+    if (!(call.quantType == 2) && call.pScale.given) {
         return Violation("InputCountError", kOperator, "pScale",
             "only for TYPE_QUANT_QKV_OFFLINE", Values{},
             "leave pScale out");
@@ -555,7 +551,7 @@ inline Status CheckEarly(const Call &call)
             "pass logN");
     }
     // logN: only for SCALE_TYPE_LOGN
-    if (!(call.scaleType == 1) && !!call.logN.given) {
+    if (!(call.scaleType == 1) && call.logN.given) {
         return Violation("InputCountError", kOperator, "logN",
             "only for SCALE_TYPE_LOGN", Values{},
             "leave logN out");
@@ -1110,7 +1106,6 @@ inline Status CheckConstraints(const Call &call, const Sizes &sizes)
                 if (!(sizes.seqLen_layout == "2 batch")) {
                     values.AddElement("seqLen", call.seqLen, b);
                 }
-                values.AddElement("seqLen", call.seqLen, b);
                 values.AddElement("seqLen", call.seqLen, b);
                 return Violation("LengthRangeError", kOperator, "seqLen",
                     "must tell as many keys as tokens, or one token", values,

@@ -376,7 +376,7 @@ inline Status CheckEarly(const Call &call)
             NearestLegal(1.0, ""));
     }
     // batchRunStatusEnable: PREFIX_ENCODER takes no batch status
-    if (!!call.batchRunStatusEnable) {
+    if (call.batchRunStatusEnable) {
         Values values;
         values.Add("batchRunStatusEnable", call.batchRunStatusEnable);
         return Violation("ParameterError", kOperator, "batchRunStatusEnable",
@@ -418,9 +418,6 @@ inline Status CheckEarly(const Call &call)
     // maskType: PREFIX_ENCODER takes compressed masks
     if (!(call.maskType == 3 || call.maskType == 4 || call.maskType == 5 || call.maskType == 9)) {
         Values values;
-        values.Add("maskType", call.maskType);
-        values.Add("maskType", call.maskType);
-        values.Add("maskType", call.maskType);
         values.Add("maskType", call.maskType);
         return Violation("ParameterError", kOperator, "maskType",
             "PREFIX_ENCODER takes compressed masks", values,
@@ -481,7 +478,7 @@ inline Status CheckEarly(const Call &call)
             "pass mask");
     }
     // mask: only for a maskType other than CAUSAL_MASK
-    if (!(call.maskType != 9) && !!call.mask.given) {
+    if (!(call.maskType != 9) && call.mask.given) {
         return Violation("InputCountError", kOperator, "mask",
             "only for a maskType other than CAUSAL_MASK", Values{},
             "leave mask out");
@@ -493,7 +490,7 @@ inline Status CheckEarly(const Call &call)
             "pass slopes");
     }
     // slopes: only for compressed ALiBi
-    if (!(call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && !!call.slopes.given) {
+    if (!(call.maskType == 4 || call.maskType == 5 || call.maskType == 6) && call.slopes.given) {
         return Violation("InputCountError", kOperator, "slopes",
             "only for compressed ALiBi", Values{},
             "leave slopes out");

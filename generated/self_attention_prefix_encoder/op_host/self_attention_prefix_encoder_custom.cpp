@@ -126,7 +126,10 @@ static graphStatus InferDataType(gert::InferDataTypeContext *context)
     if (!status.Ok()) {
         return Refuse(context, status);
     }
-    context->SetOutputDataType(0, ResultDtype(0, call));
+    if (context->SetOutputDataType(0, ResultDtype(0, call)) != GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no output 0");
+        return GRAPH_FAILED;
+    }
     return GRAPH_SUCCESS;
 }
 
@@ -173,9 +176,19 @@ static ge::graphStatus TilingFunc(gert::TilingContext *context)
     *tiling = plan.tiling;
     workspace[0] =
         platform.GetLibApiWorkSpaceSize() + static_cast<size_t>(plan.tiling.workspaceBytes);
-    context->SetTilingKey(plan.key);
-    context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks));
-    context->SetScheduleMode(plan.scheduleMode);
+    if (context->SetTilingKey(plan.key) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the tiling key");
+        return ge::GRAPH_FAILED;
+    }
+    if (context->SetBlockDim(static_cast<uint32_t>(plan.tiling.blocks)) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the number of blocks");
+        return ge::GRAPH_FAILED;
+    }
+    // Blocks that wait for each other deadlock unless all of them are started together.
+    if (context->SetScheduleMode(plan.scheduleMode) != ge::GRAPH_SUCCESS) {
+        Log(context, LogLevel::kError, "the context has no slot for the schedule mode");
+        return ge::GRAPH_FAILED;
+    }
     return ge::GRAPH_SUCCESS;
 }
 
@@ -187,7 +200,7 @@ class SelfAttentionPrefixEncoderCustom : public OpDef {
 public:
     explicit SelfAttentionPrefixEncoderCustom(const char *name) : OpDef(name)
     {
-        // One column a combination of dtypes.
+        // One column per combination of dtypes.
         const std::vector<ge::Format> formats(2, ge::FORMAT_ND);
         this->Input("query")
             .ParamType(REQUIRED)
@@ -238,18 +251,18 @@ public:
             .UnknownShapeFormat(formats);
         this->Attr("quantType").AttrType(OPTIONAL).Int(0);
         this->Attr("outDataType").AttrType(OPTIONAL).Int(-1);
-        this->Attr("headNum").AttrType(OPTIONAL).Int(0);
+        this->Attr("headNum").AttrType(REQUIRED).Int();
         this->Attr("kvHeadNum").AttrType(OPTIONAL).Int(0);
         this->Attr("qScale").AttrType(OPTIONAL).Float(1.0F);
         this->Attr("qkScale").AttrType(OPTIONAL).Float(1.0F);
         this->Attr("batchRunStatusEnable").AttrType(OPTIONAL).Bool(false);
-        this->Attr("isTriuMask").AttrType(OPTIONAL).Int(0);
+        this->Attr("isTriuMask").AttrType(REQUIRED).Int();
         this->Attr("calcType").AttrType(OPTIONAL).Int(4);
-        this->Attr("kernelType").AttrType(OPTIONAL).Int(0);
+        this->Attr("kernelType").AttrType(REQUIRED).Int();
         this->Attr("clampType").AttrType(OPTIONAL).Int(0);
         this->Attr("clampMin").AttrType(OPTIONAL).Float(0.0F);
         this->Attr("clampMax").AttrType(OPTIONAL).Float(0.0F);
-        this->Attr("maskType").AttrType(OPTIONAL).Int(0);
+        this->Attr("maskType").AttrType(REQUIRED).Int();
         this->Attr("kvcacheCfg").AttrType(OPTIONAL).Int(0);
         this->Attr("scaleType").AttrType(OPTIONAL).Int(0);
         this->Attr("inputLayout").AttrType(OPTIONAL).Int(0);

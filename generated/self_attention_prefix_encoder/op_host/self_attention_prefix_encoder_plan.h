@@ -14,7 +14,7 @@
 
 namespace self_attention_prefix_encoder_host {
 
-// Meanings of the numbers in a problem.
+// Codes of layouts, dtypes and parameters in a problem.
 namespace values {
 struct QueryDtype {
     static constexpr int64_t kFloat16 = 0;
@@ -113,7 +113,7 @@ struct Kernel {
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring = 0;  // workspace slots between cube and vector cores
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.

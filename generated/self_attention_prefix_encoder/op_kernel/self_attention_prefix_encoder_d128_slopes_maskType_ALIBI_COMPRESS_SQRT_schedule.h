@@ -20,7 +20,7 @@ using attndsl::kVectorCores;
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // workspace slots between cube and vector cores
+constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
@@ -39,17 +39,21 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a bloc
 constexpr int64_t kPrefetch = kRing - 1;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
-    "limits of tile_k; one repeat has the folded lanes of a row");
-static_assert(kRing >= 2 && kRing <= 8, "limits of ring");
-static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0, "limits of rows");
+    "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
+static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
+    "kRowsPerStep: a multiple of 8 from 8 to 64");
 static_assert(kBaseN >= kPaddedHeadSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "limits of base_n; one matrix multiply takes a whole head");
+    "kBaseN: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "limits of base_k; one matrix multiply takes a whole head");
+    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+    "head");
 static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
-    "limits of max_rows; a task is one band of rows; L0A holds the query rows of a task twice");
+    "kMaxRows: a multiple of 16 from 16 to 128; a task is one band of rows; L0A holds the "
+    "query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
-    "rows divides the rows of a vector core");
+    "kRowsPerStep divides the rows of a vector core");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
@@ -82,6 +86,8 @@ constexpr uint32_t
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
+// A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
+// is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kScoreAt = 0, kSlopesWideAt = kScoreAt + 2 * kScoreSlot,
     kAccumulatorAt = kSlopesWideAt + kSlopesWideSlot, kProbAt = kAccumulatorAt + kAccumulatorSlot,
     kRowsOutAt = kProbAt + kProbSlot, kLanesAt = kRowsOutAt + kRowsOutSlot,

@@ -7,10 +7,10 @@ namespace AscendC {
 
 inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4], const FmatrixMode& mode, attnemu::SourceLine at = attnemu::SourceLine::here()) {
   detail::require(mode == FmatrixMode::FMATRIX_LEFT, "load3d_range", at, "SetFmatrix: only FMATRIX_LEFT exists");
-  attnemu::Registers& r = attnemu::core->reg;
-  r.map_height = l1H;
-  r.map_width = l1W;
-  for (int i = 0; i < 4; ++i) r.map_padding[i] = padList[i];
+  attnemu::ImageMap& image = attnemu::core->reg.image[0];
+  image.height = l1H;
+  image.width = l1W;
+  for (int i = 0; i < 4; ++i) image.padding[i] = padList[i];
 }
 // Sources at or past this byte of L1 are read from the start of L1 instead; 0: no boundary.
 inline void SetLoadDataBoundary(uint32_t boundaryValue, attnemu::SourceLine at = attnemu::SourceLine::here()) {
@@ -62,37 +62,20 @@ attnemu::ImageLoad image_of(const LoadData3DParamsV2<T>& p) {
   return l;
 }
 
-// One window a position, in order: the matrix lies in L1 as it is.
-inline bool is_matrix(const attnemu::ImageLoad& l) {
-  return l.filter_w == 1 && l.filter_h == 1 && l.stride_w == 1 && l.stride_h == 1 && l.dilation_w == 1 && l.dilation_h == 1 && !l.left && !l.right &&
-         !l.top && !l.bottom && l.repeats == 1 && !l.boundary;
-}
-
 template <class T>
 void load_windows(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p, const SourceLine& at) {
   bool left = require(!p.fMatrixCtrl, "load3d_range", at, "LoadData 3D: fMatrixCtrl must be false");
   bool sized = require(p.l1H <= 32767 && p.l1W <= 32767, "load3d_range", at, attnemu::format("LoadData 3D: l1H %u and l1W %u are at most 32767", p.l1H, p.l1W));
   attnemu::ImageLoad l = image_of(p);
-  if (!left || !sized || !l.repeats || !l.height || !l.width || !l.channels || !l.row_count || !l.column_count || !l.filter_h || !l.filter_w) return;
-  bool to_b = memory_of(dst.position()) == attnemu::MemoryKind::L0B;
-  if (!is_matrix(l) || (l.transpose && !to_b) || (to_b && sizeof(T) == 4)) return attnemu::load_image("LoadData 3D", at, dst.place(), src.place(), sizeof(T), l);
-  attnemu::WindowLoad w;
-  w.rows = l.height * l.width;
-  w.channels = l.channels;
-  w.row_start = l.row_start;
-  w.channel_start = l.column_start;
-  w.row_count = l.row_count;
-  w.channel_count = l.column_count;
-  w.pad_bits = l.pad_bits;
-  attnemu::load_window("LoadData 3D", at, dst.place(), src.place(), sizeof(T), w);
+  if (left && sized) attnemu::load_windows("LoadData 3D", at, dst.place(), src.place(), sizeof(T), l);
 }
 
 template <class T>
 void take_image_registers(LoadData3DParamsV2<T>& p) {
-  const attnemu::Registers& r = attnemu::core->reg;
-  p.l1H = r.map_height;
-  p.l1W = r.map_width;
-  for (int i = 0; i < 4; ++i) p.padList[i] = r.map_padding[i];
+  const attnemu::ImageMap& image = attnemu::core->reg.image[0];
+  p.l1H = image.height;
+  p.l1W = image.width;
+  for (int i = 0; i < 4; ++i) p.padList[i] = image.padding[i];
 }
 
 }  // namespace detail

@@ -41,6 +41,10 @@ class ListTensorDesc {
     base_ = static_cast<uint8_t*>(data);
     at_ = at;
     pointers_ = word(0) / 8;
+    dims_ = count_ = 0;
+    if (!detail::require(pointers_ >= kFirstPointer, "empty_list", at,
+                         "ListTensorDesc: the list has no tensor, so no descriptor that can be decoded: decode it where it has one"))
+      return;
     uint64_t first = word(1);
     dims_ = static_cast<uint32_t>(first);
     step_ = dims_ ? 1 + dims_ : 2;
@@ -60,6 +64,7 @@ class ListTensorDesc {
 
  private:
   static constexpr uint32_t kUnknown = 0xffffffff;
+  static constexpr uint64_t kFirstPointer = 3;  // behind its own word, and at least two of a descriptor
   uint64_t word(uint64_t i) const {
     attnemu::Place p = detail::global_place(base_ + i * 8, "ListTensorDesc", at_);
     return p.memory ? attnemu::scalar_load(p, 8, "ListTensorDesc", at_) : 0;

@@ -30,6 +30,11 @@ struct LocalRange { uint64_t from, end; };
 
 enum class AtomicOp : uint8_t { None, Add, Max, Min };
 
+// An image that window loads read.
+struct ImageMap {
+  uint16_t height = 1, width = 1;
+  uint8_t padding[4] = {};  // left, right, above, below
+};
 // Special registers that instructions read.
 struct Registers {
   uint64_t mask[2] = {~0ull, ~0ull};   // low, high lanes
@@ -45,8 +50,7 @@ struct Registers {
   uint64_t pad_value = 0;
   bool pad_value_set = false;
   uint64_t load_pad_value = 0;
-  uint16_t map_height = 1, map_width = 1;  // of the image that window loads read, where they do not say so themselves
-  uint8_t map_padding[4] = {};
+  ImageMap image[2];                       // of the left and of the right matrix, for loads that name none
   uint8_t load_repeats = 1;                // of window loads, a stride apart
   uint16_t load_repeat_stride = 0;
   bool load_repeat_columns = false;

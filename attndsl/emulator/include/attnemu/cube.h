@@ -49,6 +49,8 @@ struct ImageLoad {
   uint32_t boundary = 0;  // of L1, in bytes: what lies at or past it is read from L1's start; 0: none
 };
 void load_image(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const ImageLoad& p);
+// Either: windows of one position in order are a window of a matrix that lies in L1 as it is.
+void load_windows(const char* what, const SourceLine& at, Place to, Place from, uint32_t element, const ImageLoad& p);
 
 struct Product {
   uint32_t m = 0, n = 0, k = 0;

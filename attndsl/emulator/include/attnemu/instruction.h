@@ -26,6 +26,8 @@ class Instruction {
 
   // A condition of the instruction; a finding of memcheck and no effect when it does not hold.
   bool require(bool holds, const char* rule, const char* pattern, ...) __attribute__((format(printf, 4, 5)));
+  // Reports what documents exclude and the device does: the effect takes place.
+  void doubt(const char* rule, const char* pattern, ...) __attribute__((format(printf, 3, 4)));
   bool aligned(const Place& p, uint32_t to, const char* operand);
   // Checks ranges and hazards of the operands and takes the instruction's time; false: the effect must not take place.
   bool admit(const Work& work);

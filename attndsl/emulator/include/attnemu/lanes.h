@@ -50,5 +50,7 @@ LaneMask defined_lanes(const LaneOperand& o, uint32_t repeat, uint32_t lanes);
 void define_lanes(const LaneOperand& o, uint32_t repeat, const LaneMask& written, const LaneMask& defined, uint32_t lanes);
 // dst lanes become as defined as the lanes of all sources.
 void propagate(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s);
+// The same bit by bit, for instructions of which each bit depends on the bits at its place alone.
+void propagate_bits(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s);
 
 }  // namespace attnemu

@@ -18,4 +18,9 @@ void soft_await(const char* what, const SourceLine& at, Place word, uint32_t tim
 void turn_begin(const char* what, const SourceLine& at, Place workspace, uint32_t place);
 void turn_end(const SourceLine& at, Place workspace, uint32_t parties);
 
+// A message that a pipe has written: its reader, which polls it, takes over what that pipe had done. Reading one that was never
+// sent orders nothing.
+void message_sent(Place message, Pipe by, const SourceLine& at);
+void message_found(Place message, const SourceLine& at);
+
 }  // namespace attnemu

@@ -78,6 +78,8 @@ class CoreTime {
   void wait_until(const Core& c, const Instant& when, Op op, const char* what, const SourceLine& at);
   double scalar() const { return scalar_.at; }
   const Instant& now() const { return scalar_; }
+  // When all that a pipe was given is done.
+  const Instant& done(Pipe p) const { return p == Pipe::S ? scalar_ : pipes_[static_cast<int>(p)].done; }
   // When the next instruction of a pipe starts at the earliest.
   double next_start(Pipe p) const;
   const Instant& end() const;

@@ -37,6 +37,37 @@ void product(const SourceLine& at, C* c, A* a, B* b, uint64_t bias, uint16_t m, 
   multiply("mad", at, on_chip(MemoryKind::L0C, c), element_type<C>(), on_chip(MemoryKind::L0A, a), element_type<A>(), on_chip(MemoryKind::L0B, b), element_type<B>(),
            !initial && from_table ? &row : nullptr, p);
 }
+// 16 bits each of an image's width and height, then 8 bits of padding left, right, above and below.
+inline ImageMap image_of(uint64_t config) {
+  ImageMap m;
+  m.width = static_cast<uint16_t>(config);
+  m.height = static_cast<uint16_t>(config >> 16);
+  for (int i = 0; i < 4; ++i) m.padding[i] = static_cast<uint8_t>(config >> (32 + 8 * i));
+  return m;
+}
+// A window load's image, its padding and its repeats stand in registers.
+inline ImageLoad image_of_registers(bool right) {
+  const Registers& r = core->reg;
+  const ImageMap& image = r.image[right];
+  ImageLoad l;
+  l.height = image.height;
+  l.width = image.width;
+  l.left = image.padding[0];
+  l.right = image.padding[1];
+  l.top = image.padding[2];
+  l.bottom = image.padding[3];
+  l.pad_bits = r.load_pad_value;
+  l.repeats = r.load_repeats;
+  l.repeat_step = r.load_repeat_stride;
+  l.repeat_columns = r.load_repeat_columns;
+  l.boundary = r.load_boundary;
+  return l;
+}
+// Runs of units: 15 bits each of their number, units a run and the gap behind one, 16 bits apart.
+inline void fill(const char* what, const SourceLine& at, Place to, uint32_t element, uint64_t bits, int64_t config) {
+  const bool l1 = to.memory->kind == MemoryKind::L1;
+  fill_units(what, at, l1 ? Pipe::MTE2 : Pipe::MTE1, to, element, bits, config & 0x7FFF, config >> 16 & 0x7FFF, config >> 32 & 0x7FFF, l1 ? 32 : 512);
+}
 inline bool quantises(QuantMode_t q, Quantise* how, bool* by_column) {
   *by_column = q == VDEQF16 || q == VREQ8 || q == VQF322B8_PRE;
   switch (q) {
@@ -112,6 +143,52 @@ void results(const char* what, const SourceLine& at, Place to, From* src, uint16
   }
 ATTNEMU_LOAD(ca, L0A) ATTNEMU_LOAD(cb, L0B)
 #undef ATTNEMU_LOAD
+
+// Windows of an image in L1, of the left or the right register: columns and rows of the matrix that they are, and where these
+// start; the filter's size has a ninth bit.
+#define ATTNEMU_LOAD_WINDOWS(name, Kind)                                                                                 \
+  template <class T>                                                                                                     \
+  void img2colv2_cbuf_to_##name(T* dst, T* src, uint16_t columns, uint16_t rows, uint16_t fromColumn, uint16_t fromRow, uint8_t strideW, uint8_t strideH, \
+                                uint8_t filterW, uint8_t filterH, uint8_t dilationW, uint8_t dilationH, bool wideW, bool wideH, bool transpose, \
+                                bool right, uint16_t channels, ATTNEMU_AT) {                                             \
+    namespace in = attnemu::intrinsics;                                                                                  \
+    attnemu::ImageLoad l = in::image_of_registers(right);                                                                \
+    l.channels = channels;                                                                                               \
+    l.column_count = columns;                                                                                            \
+    l.row_count = rows;                                                                                                  \
+    l.column_start = fromColumn;                                                                                         \
+    l.row_start = fromRow;                                                                                               \
+    l.stride_w = strideW;                                                                                                \
+    l.stride_h = strideH;                                                                                                \
+    l.filter_w = filterW + (wideW ? 256u : 0u);                                                                          \
+    l.filter_h = filterH + (wideH ? 256u : 0u);                                                                          \
+    l.dilation_w = dilationW;                                                                                            \
+    l.dilation_h = dilationH;                                                                                            \
+    l.transpose = transpose;                                                                                             \
+    attnemu::load_windows("img2colv2_cbuf_to_" #name, at, in::on_chip(attnemu::MemoryKind::Kind, dst), in::on_chip(attnemu::MemoryKind::L1, src), sizeof(T), l); \
+  }
+ATTNEMU_LOAD_WINDOWS(ca, L0A) ATTNEMU_LOAD_WINDOWS(cb, L0B)
+#undef ATTNEMU_LOAD_WINDOWS
+inline void set_fmatrix(uint64_t config) { attnemu::core->reg.image[0] = attnemu::intrinsics::image_of(config); }
+inline void set_fmatrix_b(uint64_t config) { attnemu::core->reg.image[1] = attnemu::intrinsics::image_of(config); }
+// How far apart windows repeat, 8 bits of how often, and whether along the columns.
+inline void set_l3d_rpt(uint64_t config) {
+  attnemu::Registers& r = attnemu::core->reg;
+  r.load_repeat_stride = static_cast<uint16_t>(config);
+  r.load_repeats = static_cast<uint8_t>(config >> 16);
+  r.load_repeat_columns = config >> 24 & 1;
+}
+
+// One value all over a memory of the cube core: units are blocks of L1, or fractals.
+#define ATTNEMU_FILL(name, Kind)                                                                                         \
+  template <class T, class V>                                                                                            \
+  void create_##name##_matrix(T* dst, int64_t config, V value, ATTNEMU_AT) {                                             \
+    namespace in = attnemu::intrinsics;                                                                                  \
+    in::fill("create_" #name "_matrix", at, in::on_chip(attnemu::MemoryKind::Kind, dst), sizeof(V), in::scalar_of(value).bits, config); \
+  }                                                                                                                      \
+  inline void create_##name##_matrix_bf16(bfloat16_t* dst, int64_t config, bfloat16_t value, ATTNEMU_AT) { create_##name##_matrix(dst, config, value, at); }
+ATTNEMU_FILL(cbuf, L1) ATTNEMU_FILL(ca, L0A) ATTNEMU_FILL(cb, L0B)
+#undef ATTNEMU_FILL
 
 template <class C, class A, class B>
 void mad(C* c, A* a, B* b, uint16_t m, uint16_t k, uint16_t n, uint8_t unitFlag, bool alignK, bool fromTable, bool initial, ATTNEMU_AT) {

@@ -11,10 +11,10 @@
   }
 #define ATTNEMU_UNMODELLED_NAMES(X)                                                                                  \
   X(hset_flag) X(hwait_flag) X(scatter_vnchwconv_b8) X(scatter_vnchwconv_b16) X(scatter_vnchwconv_b32)               \
-  X(get_acc_val) X(set_deqscale) X(img2colv2_cbuf_to_ca) X(img2colv2_cbuf_to_cb) X(get_st_atomic_cfg)                \
-  X(set_st_atomic_cfg) X(create_cbuf_matrix) X(create_ca_matrix) X(create_cb_matrix) X(vld_va_reg) X(set_va_reg_sb)  \
+  X(get_acc_val) X(set_deqscale) X(get_st_atomic_cfg)                \
+  X(set_st_atomic_cfg) X(vld_va_reg) X(set_va_reg_sb)  \
   X(vconv_s42f16) X(vconv_f162s4) X(vconv_f162s4r) X(vconv_f162s4f) X(vconv_f162s4c) X(vconv_f162s4a)                \
-  X(vconv_f162s4z) X(vconv_s322f16) X(vconv_deq) X(set_l3d_rpt) X(set_fmatrix) X(set_fmatrix_b) X(set_data_exp_0)    \
+  X(vconv_f162s4z) X(vconv_s322f16) X(vconv_deq) X(set_data_exp_0)    \
   X(set_data_exp_1) X(set_data_exp_2) X(set_data_exp_3) X(mad_sp) X(mad_s4) X(get_icache_prl_st) X(trap)             \
   X(set_aipp_spr_0) X(set_aipp_spr_1) X(set_aipp_spr_2) X(set_aipp_spr_3) X(set_aipp_spr_4) X(set_aipp_spr_5)        \
   X(set_aipp_spr_6) X(set_aipp_spr_7) X(set_aipp_spr_8) X(set_aipp_spr_9) X(set_aipp_spr_18) X(set_aipp_spr_19)      \

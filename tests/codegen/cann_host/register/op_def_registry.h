@@ -130,15 +130,26 @@ public:
         workspace.resize(count);
         return workspace.data();
     }
-    ge::graphStatus SetTilingKey(uint64_t value) { key = value; return ge::GRAPH_SUCCESS; }
-    ge::graphStatus SetBlockDim(uint32_t value) { blocks = value; return ge::GRAPH_SUCCESS; }
-    ge::graphStatus SetScheduleMode(uint32_t value) { mode = value; return ge::GRAPH_SUCCESS; }
+    // A status that is dropped is an error of the compiler here.
+    [[nodiscard]] ge::graphStatus SetTilingKey(uint64_t value) { return Set("tiling key", key, value); }
+    [[nodiscard]] ge::graphStatus SetBlockDim(uint32_t value) { return Set("block dim", blocks, value); }
+    [[nodiscard]] ge::graphStatus SetScheduleMode(uint32_t value) { return Set("schedule mode", mode, value); }
 
     fe::PlatFormInfos *platform = nullptr;
     std::vector<uint8_t> data;
     std::vector<size_t> workspace;
     uint64_t key = 0;
     uint32_t blocks = 0, mode = 0;
+    std::string missing;  // a slot that the context does not have
+
+private:
+    template <typename T>
+    ge::graphStatus Set(const char *slot, T &place, T value)
+    {
+        if (slot == missing) return ge::GRAPH_FAILED;
+        place = value;
+        return ge::GRAPH_SUCCESS;
+    }
 };
 
 class InferShapeContext : public Context {
@@ -163,12 +174,14 @@ public:
     {
         return Has(i, entry) ? inputs[i].descriptions[entry].dtype : ge::DT_UNDEFINED;
     }
-    ge::graphStatus SetOutputDataType(size_t i, ge::DataType dtype)
+    [[nodiscard]] ge::graphStatus SetOutputDataType(size_t i, ge::DataType dtype)
     {
+        if (i == missing) return ge::GRAPH_FAILED;
         outputs[i] = dtype;
         return ge::GRAPH_SUCCESS;
     }
     std::map<size_t, ge::DataType> outputs;
+    size_t missing = SIZE_MAX;  // an output that the context does not have
 };
 }  // namespace gert
 

@@ -1,0 +1,3 @@
+// What an installation links under this name.
+#pragma once
+#include "lib/matmul/tiling.h"
