@@ -18,7 +18,7 @@ from attndsl.execute.user_project import NoKernel, ProjectPlan, TooManyRows, Use
 from attndsl.expr import Expr, Symbol
 from attndsl.lowering.signature.host_scalars import CORES, START_TOGETHER
 
-_BATCHES, _TILES = (0, 1, 2, 5, 13, 17, 29, 40), (0, 1, 2, 16, 100)
+_BATCHES, _TILES = range(41), (0, 1, 2, 16, 100)
 """Batch rows, and key tiles of a row."""
 _QUERIES = (0, 1, 65, 1000)
 _CORES = (1, 2, 7)
