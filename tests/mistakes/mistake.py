@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.support.right_specs import changed
+
 Changes = tuple[tuple[str, str], ...]
 
 
@@ -29,10 +31,3 @@ class Mistake:
 
     def mended_spec(self) -> str:
         return changed(self.right, self.instead)
-
-
-def changed(text: str, changes: Changes) -> str:
-    for old, new in changes:
-        assert text.count(old) == 1, f"{old!r} is not there once"
-        text = text.replace(old, new)
-    return text

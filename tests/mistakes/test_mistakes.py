@@ -24,10 +24,10 @@ from tests.mistakes.demands import DEMANDS
 from tests.mistakes.key_sources import KEYS
 from tests.mistakes.layouts import LAYOUTS
 from tests.mistakes.masks import MASKS, PADDED
-from tests.mistakes.mistake import Mistake, changed
+from tests.mistakes.mistake import Mistake
 from tests.mistakes.outputs import OUTPUTS
 from tests.mistakes.scores import SCORES
-from tests.support.right_specs import DENSE, PACKED, PAGED
+from tests.support.right_specs import DENSE, PACKED, PAGED, changed
 
 SPECS = (*DECISIONS, *MASKS, *SCORES, *OUTPUTS, *LAYOUTS, *KEYS, *DEMANDS)
 WITH_ONE_ANSWER = tuple(each for each in SPECS if each.instead)

@@ -73,3 +73,10 @@ s = attend.scores(attend.packed(query, queries), keys) * scale
 p = attend.softmax(s.where(j <= i))
 op.output("out", p @ values, like=query)
 """
+
+
+def changed(text: str, changes: tuple[tuple[str, str], ...]) -> str:
+    for old, new in changes:
+        assert text.count(old) == 1, f"{old!r} is not there once"
+        text = text.replace(old, new)
+    return text

@@ -43,8 +43,7 @@ from attndsl.verify.space.values import (
     Values,
 )
 from attndsl.verify.space.work_clauses import most_splits
-from tests.mistakes.mistake import changed
-from tests.support.right_specs import PACKED
+from tests.support.right_specs import PACKED, changed
 
 SPACES = {
     space.operator.name: space
