@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -66,7 +66,7 @@ class _Run:
 
     report: Report | None = None
     stopped: str = ""
-    static: tuple[str, ...] = ()
+    static: str = ""
 
 
 def try_mutant(files: KernelFiles, file: str, text: str, trials: Sequence[Trial]) -> Outcome:
@@ -132,7 +132,7 @@ class _Mutant:
             if run.stopped and stopped is None:
                 stopped = told(status=run.stopped, message=_short(result.message))
             if run.static:
-                return told(status=KILLED, by=STATIC, message=_short(run.static[0]))
+                return told(status=KILLED, by=STATIC, message=_short(run.static))
         return stopped or Outcome(status=SURVIVED, cases=len(trials))
 
     @staticmethod
@@ -144,7 +144,7 @@ class _Mutant:
     def _execute(self, launch: Launch, trial: Trial, run: _Run) -> Report:
         plan = self._project.plan(launch)
         if self._is_planned:
-            run.static = tuple(self._differing(launch, plan))
+            run.static = next(self._differing(launch, plan), "")
         try:
             run.report = plan.run(self._kernel, launch, trial.patience)
         except KernelTimeout:
@@ -155,16 +155,14 @@ class _Mutant:
             raise
         return run.report
 
-    def _differing(self, launch: Launch, plan: ProjectPlan) -> list[str]:
-        """Where the plan is another one than the compiled program's, unless the project's own is, too."""
-        found = list(differing_plans(self._before, self._project, launch))
+    def _differing(self, launch: Launch, plan: ProjectPlan) -> Iterator[str]:
+        """Where the plan is another one than the compiled program's, unless the project's own is, too: asked
+        for as long as somebody wants to know."""
+        yield from differing_plans(self._before, self._project, launch)
         before, after = self._before.keys_at_edges(launch), self._project.keys_at_edges(launch)
-        found += [
-            f"{size} goes to the kernel with key {key}, not {before[size]}"
-            for size, key in after.items()
-            if key != before[size] and plan.key in (key, before[size])
-        ]
-        return found
+        for size, key in after.items():
+            if key != before[size] and plan.key in (key, before[size]):
+                yield f"{size} goes to the kernel with key {key}, not {before[size]}"
 
 
 def _short(text: str) -> str:

@@ -64,9 +64,9 @@ class ConstraintWriter:
             var = index_name(index)
             yield INDENT * depth + f"for (int64_t {var} = 0; {var} < {self._expr.text(extent)}; ++{var}) {{"
             depth += 1
-        tests = [*guards, *inner, self._expr.condition(guarded(constraint.condition), negated=True)]
-        test = " && ".join(tests) if len(tests) > 1 else _without_brackets(tests[0])
-        yield INDENT * depth + f"if ({test}) {{"
+        before = (*guards, *inner)
+        broken = self._expr.condition(guarded(constraint.condition), negated=True, alone=not before)
+        yield INDENT * depth + f"if ({' && '.join((*before, broken))}) {{"
         for line in self._report(constraint):
             yield INDENT * (depth + 1) + line
         for level in range(depth, -1, -1):
@@ -227,18 +227,6 @@ class ConstraintWriter:
         if isinstance(target, Fold):
             return f'" of " + std::string({self._fold_name(target)})'
         return string(f" of {target}")
-
-
-def _without_brackets(text: str) -> str:
-    """A condition that stands alone, without brackets around all of it."""
-    if not text.startswith("("):
-        return text
-    depth = 0
-    for place, letter in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if depth == 0:
-            return text[1:-1] if place == len(text) - 1 else text
-    return text
 
 
 def _each_once(lines: Iterable[str]) -> Iterator[str]:

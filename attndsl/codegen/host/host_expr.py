@@ -35,13 +35,14 @@ class HostExpr:
         """The C++ expression."""
         return self._render(expr)[0]
 
-    def condition(self, expr: Expr, *, negated: bool = False) -> str:
-        """The inside of an ``if``."""
+    def condition(self, expr: Expr, *, negated: bool = False, alone: bool = False) -> str:
+        """The inside of an ``if``; ``alone``: it is no operand of ``&&``, so that it needs no brackets."""
+        if negated and isinstance(expr, Compare) and self._is_flag(expr) and not self._asks_true(expr):
+            text, level = self._render(expr.left)  # of a value that has to be false, and is true
+            return text if alone or level == ATOM else f"({text})"
         text, level = self._render(expr)
         if not negated:
             return text
-        if isinstance(expr, Compare) and text.startswith("!") and self._flag(expr) is not None:
-            return text.removeprefix("!")  # of a truth value that has to be false
         return f"!{text}" if level == ATOM else f"!({text})"
 
     def kind(self, expr: Expr) -> str:
@@ -113,14 +114,21 @@ class HostExpr:
 
     def _flag(self, expr: Compare) -> tuple[str, int] | None:
         """A truth value compared with True, False, 1 or 0 as itself or its negation."""
-        truth = self.kind(expr.left) == "bool" and isinstance(expr.right, Const)
-        if not truth or expr.op not in ("==", "!=") or not isinstance(expr.right, Const):
+        if not self._is_flag(expr):
             return None
-        if expr.right.value not in (0, 1):
-            return None
-        if bool(expr.right.value) == (expr.op == "=="):
+        if self._asks_true(expr):
             return self._render(expr.left)
         return self.condition(expr.left, negated=True), ATOM
+
+    def _is_flag(self, expr: Compare) -> bool:
+        """Whether a truth value is compared with True, False, 1 or 0."""
+        of_truth = self.kind(expr.left) == "bool" and expr.op in ("==", "!=")
+        return of_truth and isinstance(expr.right, Const) and expr.right.value in (0, 1)
+
+    @staticmethod
+    def _asks_true(expr: Compare) -> bool:
+        """Whether such a comparison asks the value to be true."""
+        return isinstance(expr.right, Const) and bool(expr.right.value) == (expr.op == "==")
 
     def _with_dtype(self, expr: Expr, other: Expr) -> Expr:
         """A dtype's name beside a dtype as the enumerator."""

@@ -77,6 +77,7 @@ def member_values(launch: Launch) -> dict[str, int | float]:
         else:
             found[member_of(name)] = -1 if kind in ("dtype", "layout") else 0
     found |= problem_values(launch.compiled, host)
+    # of the call, which may pass tensors that its kernel does not read
     found |= {given_member(name): int(name in launch.call.present) for name in feature_names(operator)}
     for axis in ("D", "E"):
         if axis in operator.axis_extents:
