@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attndsl.base.disk_cache import content_key
@@ -147,14 +147,24 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     for defect in defects_of(source, plan_rules.RULES):
         name = _name(kernels[0], file, defect)
         keys = [key for key in plan_rules.chosen_kernels(source, defect.span) if key in by_key]
-        field = plan_rules.computed_field(source, defect.span)
-        fitting: Sequence[KernelFiles] = kernels
-        if keys:
-            fitting = [by_key[key] for key in keys]
-        elif field is not None:
-            read = re.compile(rf"\btiling_\.{field}\b")
-            fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
+        fitting = [by_key[key] for key in keys] or _using(kernels, by_key, source, defect.span)
         yield _mutant(source, file, defect, name, _pick(fitting, name))
+
+
+def _using(
+    kernels: Sequence[KernelFiles], by_key: Mapping[str, KernelFiles], source: SourceModel, place: Span
+) -> Sequence[KernelFiles]:
+    """The kernels for whose calls a place of a plan decides a value that they read."""
+    field = plan_rules.computed_field(source, place)
+    if field is None:
+        return kernels
+    read = re.compile(rf"\btiling_\.{field}\b")
+    fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
+    if not (wanted := plan_rules.wanted_flags(source, place)):
+        return fitting
+    asked = plan_rules.selecting_flags(source)
+    own = {by_key[key].kernel: flags for key, flags in asked.items() if key in by_key}
+    return [each for each in fitting if wanted.items() <= own.get(each.kernel, {}).items()] or fitting
 
 
 def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from attndsl.mutate.defects import COMPARISON, FLIPPED, Defect, Rule, flipped
 from attndsl.mutate.instructions import EmittedText
@@ -24,6 +24,7 @@ _WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
+_GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0")
 
 
 def _fields(source: EmittedText) -> Iterator[tuple[StatementText, str]]:
@@ -125,3 +126,43 @@ def computed_field(source: SourceModel, place: Span) -> str | None:
     statement = source.statement_at(place.start)
     match = None if statement is None else _FIELD.match(source.code, statement.span.start)
     return match[1] if match else None
+
+
+def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
+    """Which flags of passed tensors have which truth where a conditional expression gives the value at a
+    place."""
+    statement = source.statement_at(place.start)
+    if statement is None:
+        return {}
+    found = {}
+    for match in _GIVEN.finditer(source.code, statement.span.start, place.start):
+        question = match.end() + len(source.code[match.end() :]) - len(source.code[match.end() :].lstrip())
+        if source.code[question] == "?":
+            colon = _other_branch(source.code, question)
+            found[match[1]] = (match[2] == "!=") == (place.start < colon)
+    return found
+
+
+def _other_branch(code: str, question: int) -> int:
+    """Where the ``:`` of a ``?`` stands."""
+    depth = 0
+    for at in range(question, len(code)):
+        if code[at] == "?":
+            depth += 1
+        elif code[at] == ":" and ":" not in (code[at - 1], code[at + 1]):
+            depth -= 1
+            if depth == 0:
+                return at
+    return len(code)
+
+
+def selecting_flags(source: SourceModel) -> Mapping[str, Mapping[str, bool]]:
+    """The flags of passed tensors, and their truth, that lead to a kernel, by names of tiling keys."""
+    heads = [each for each in source.statements if each.is_head and each.function == "SelectKernel"]
+    found = {}
+    for match in _KEY.finditer(source.code):
+        before = [each for each in heads if each.span.start < match.start()]
+        if before:
+            flags = _GIVEN.finditer(source.code, before[-1].span.start, before[-1].span.end)
+            found[match[1]] = {each[1]: each[2] == "!=" for each in flags}
+    return found

@@ -8,6 +8,7 @@ from attndsl.mutate import data_rules, event_rules, plan_rules
 from attndsl.mutate.defects import Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Instructions
 from attndsl.mutate.mutants import used_functions
+from attndsl.mutate.source_model import Span
 from attndsl.mutate.trial_run import (
     FINDING,
     KILLED,
@@ -334,3 +335,43 @@ def test_a_call_keeps_the_pipe_of_its_instruction_busy(statement: str, pipe: str
     source = EmittedText(f"void Stage()\n{{\n{statement}\n}}\n", Instructions({}))
     (call,) = (each for one in source.statements if (each := source.leading_call(one)) is not None)
     assert source.pipe_of(call) == pipe
+
+
+PLAN = """
+bool SelectKernel(const Problem &problem, Choice &choice)
+{
+    if (problem.antiquantScaleGiven == 0 &&
+        problem.keySplit == 0) {
+        choice.key = problem.queryDtype == values::QueryDtype::kFloat16 ? Key::kFloat16 : Key::kBfloat16;
+        return true;
+    }
+    if (problem.antiquantScaleGiven != 0) {
+        choice.key = Key::kAntiquant;
+        return true;
+    }
+    return false;
+}
+void Lay(const Problem &problem, Tiling &tiling)
+{
+    tiling.outRingOffset =
+        problem.antiquantScaleGiven == 0
+            ? tiling.withoutScales
+            : tiling.withScales;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "kernels"),
+    [
+        ("tiling.withoutScales", ["kFloat16", "kBfloat16"]),
+        ("tiling.withScales", ["kAntiquant"]),
+        ("problem.antiquantScaleGiven == 0\n            ?", ["kFloat16", "kBfloat16", "kAntiquant"]),
+    ],
+)
+def test_a_branch_of_a_plan_is_tried_with_a_kernel_that_takes_it(place: str, kernels: list[str]) -> None:
+    source = EmittedText(PLAN)
+    start = PLAN.index(place)
+    wanted = plan_rules.wanted_flags(source, Span(start, start + 1))
+    asked = plan_rules.selecting_flags(source)
+    assert [key for key, flags in asked.items() if wanted.items() <= flags.items()] == kernels
