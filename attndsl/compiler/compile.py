@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from attndsl.base.garbage import seldom_collected
 from attndsl.base.source_location import UNKNOWN_LINE
 from attndsl.expr import Const
 from attndsl.graph import nodes
@@ -123,7 +124,8 @@ def compile_operator(
         InternalError: a pass got or gave what it must not, a defect of the compiler.
     """
     try:
-        return _compile(operator, specialization, chosen, finish, like)
+        with seldom_collected():
+            return _compile(operator, specialization, chosen, finish, like)
     except NotLowered:
         raise
     except ScheduleError as error:

@@ -15,7 +15,7 @@ def binary(op: str, left: object, right: object) -> Expr:
     a, b = as_expr(left), as_expr(right)
     if _is_literal(a) and _is_literal(b):
         assert isinstance(a, Const) and isinstance(b, Const)
-        return Const(OPERATORS[op].python(a.value, b.value))
+        return as_expr(OPERATORS[op].python(a.value, b.value))
     if isinstance(b, Const) and _is_literal(b):
         if (shifted := _shifted(op, a, b.value)) is not None:
             return shifted
@@ -24,12 +24,12 @@ def binary(op: str, left: object, right: object) -> Expr:
         ):
             return a
         if (op == "*" and b.value == 0) or (op == "%" and b.value == 1):
-            return Const(0)
+            return as_expr(0)
     if isinstance(a, Const) and _is_literal(a):
         if (op == "+" and a.value == 0) or (op == "*" and a.value == 1):
             return b
         if a.value == 0 and op in ("*", "//", "%", "ceil_div", "round_up"):
-            return Const(0)
+            return as_expr(0)
     if op in ("min", "max") and a.same(b):
         return a
     return Binary(op, a, b)

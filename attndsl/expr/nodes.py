@@ -243,6 +243,10 @@ def global_key(tensor: str) -> str:
     return f"gm({tensor})"
 
 
+_WHOLE_NUMBERS = {number: Const(number) for number in range(-1, 1025)}
+"""Most numbers of indices are one of these; what is known of one is found once."""
+
+
 def as_expr(value: object) -> Expr:
     """An expression for a number, string or expression.
 
@@ -253,6 +257,8 @@ def as_expr(value: object) -> Expr:
         return value
     if isinstance(value, np.generic):
         value = value.item()
+    if type(value) is int and value in _WHOLE_NUMBERS:
+        return _WHOLE_NUMBERS[value]
     if isinstance(value, int | float | str):
         return Const(value)
     if isinstance(value, TakesScalars):
