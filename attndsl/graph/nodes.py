@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 from attndsl.base.facts import kept
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
@@ -204,7 +205,13 @@ class Rows(Node):
     """Base of all key sources. Axes (B, K, T, D) or (B, K, T, E).
 
     ``length``: valid rows of each batch row, axes (B,): an Input or a Scalar of the batch index. None: all.
+
+    Class attribute ``wraps``: whether the numbers of rows go on behind the last place of the tensor. False of
+    a source in which row t has place t, or place ``start + t``; None where it says nothing, or has the
+    numbers of the source that it adapts. Nothing bounds the keys of a source that says nothing.
     """
+
+    wraps: ClassVar[bool | None] = None
 
     axes: Axes
     length: Node | None = None
@@ -218,6 +225,8 @@ class Dense(Rows):
     ``start .. start + length - 1``; if one of them lies outside the tensor, the batch row has no rows.
     """
 
+    wraps = False
+
     tensor: Node
     start: Node | None = None
 
@@ -227,6 +236,8 @@ class Packed(Rows):
     """Rows of all batch rows back to back in a tensor with the axis U; batch row b owns
     ``ends[b-1] .. ends[b]-1``, or ``length`` rows behind those of the batch row before where ``ends`` is
     None."""
+
+    wraps = False
 
     tensor: Node
     ends: Node | None = None
@@ -238,6 +249,8 @@ class Paged(Rows):
 
     ``tensor`` has the axes (P, K, R, D) or (P, K, R, E), ``table`` (B, W).
     """
+
+    wraps = False
 
     tensor: Node
     table: Node
@@ -252,6 +265,8 @@ class Listed(Rows):
     index means that it has no rows.
     """
 
+    wraps = False
+
     tensors: Node
     index: Node | None = None
 
@@ -259,6 +274,8 @@ class Listed(Rows):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ring(Rows):
     """A ring cache, which keeps the last ``size`` rows: row t lives in row ``t % size`` of ``source``."""
+
+    wraps = True
 
     source: Rows
     size: Expr
@@ -300,6 +317,8 @@ class CacheAppend(Rows):
 
     ``cache`` is :class:`Dense`, or a :class:`Ring` over it, of an input. ``length``: rows in the end.
     """
+
+    wraps = True
 
     cache: Rows
     rows: Rows

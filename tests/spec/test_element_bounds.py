@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pytest
 
 from attndsl.base.errors import OutsideError
 from attndsl.expr import Load, Symbol, ceil_div, maximum, minimum
-from attndsl.graph.nodes import IndexCondition, Input
+from attndsl.graph.nodes import CacheAppend, IndexCondition, Input, Node, Ring, Rows, Selected, Windowed
+from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.element_checks import check_columns, check_index, check_loads
 from attndsl.spec import Operator, errors
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_bounds import NoSuchElementError
+from attndsl.spec.contract.key_ranges import StoredRows
 from attndsl.spec.contract.linear_sums import NeverNegative
 from attndsl.spec.operator.loader import load
 
@@ -160,6 +163,57 @@ def test_calls_whose_elements_are_missing_are_refused(tmp_path: Path) -> None:
     assert op(seen=np.ones((1, 8), bool), **call).shape == (1, 1, 2, 16)
     with pytest.raises(errors.ShapeError, match="seen: is read at j in dimension 1, as far as T - 1"):
         op(seen=np.ones((1, 7), bool), **call)
+
+
+# Which numbers keys have ------------------------------------------------------------------------------------
+
+ROWS = StoredRows(Symbol("T"), {}, {})
+KEYS: dict[str, Any] = {"axes": ("B", "K", "T", "D"), "tensor": Input(name="key", axes=("B", "K", "T", "D"))}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Silent(Rows):
+    """A source that nobody here knows, and that does not say whether it wraps."""
+
+    tensor: Node
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Wrapping(_Silent):
+    wraps = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Placed(_Silent):
+    wraps = False
+
+
+@pytest.mark.parametrize(
+    ("source", "length", "lasts"),
+    [
+        (_Silent, None, []),
+        (_Silent, "lengths", []),
+        (_Wrapping, None, ["T - 1"]),  # all places of the tensor, once
+        (_Wrapping, "lengths", ["lengths[b] - 1"]),
+        (_Wrapping, "optional", []),
+        (_Placed, None, ["T - 1"]),
+        (_Placed, "lengths", ["T - 1", "lengths[b] - 1"]),
+        (_Placed, "optional", ["T - 1"]),
+    ],
+)
+def test_the_tensor_bounds_keys_only_where_their_source_does_not_wrap(
+    source: type[Rows], length: str | None, lasts: list[str]
+) -> None:
+    """A source without a word in the code that asks is known by what it says of itself."""
+    count = None if length is None else Input(name=length, axes=("B",), optional=length == "optional")
+    (keys,) = ROWS.keys_of(source(**KEYS, length=count))
+    assert list(map(str, keys.lasts)) == lasts
+
+
+def test_every_source_says_whether_it_wraps_or_has_the_numbers_of_another() -> None:
+    says = {kind: kind.wraps for kind in SOURCES}
+    assert {kind for kind, wraps in says.items() if wraps is None} == {Windowed, Selected}
+    assert {kind for kind, wraps in says.items() if wraps} == {Ring, CacheAppend}
 
 
 # Proofs -----------------------------------------------------------------------------------------------------

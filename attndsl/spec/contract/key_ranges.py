@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Load, Symbol
 from attndsl.graph.nodes import (
-    CacheAppend,
     Dense,
     Input,
     Node,
     Paged,
-    Ring,
     Rows,
     Scalar,
     Scores,
@@ -68,8 +66,10 @@ class StoredRows:
 
     def _stored(self, rows: Rows) -> KeyRange:
         count = number_of(rows.length)
-        if isinstance(rows, CacheAppend | Ring) and count is not None:
-            return KeyRange((count - 1,))  # their rows go on behind the last place of the tensor
+        if rows.wraps is None:
+            return KeyRange(())  # nobody knows which numbers its rows have
+        if rows.wraps and rows.length is not None:
+            return KeyRange(() if count is None else (count - 1,))
         lasts = [] if (most := self._capacity(rows)) is None else [most - 1]
         if count is not None:
             first = number_of(rows.start) if isinstance(rows, Dense) and rows.start is not None else Const(0)
