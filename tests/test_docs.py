@@ -290,3 +290,20 @@ def test_a_block_that_is_not_in_the_kernel_is_found(shown: str, instead: str) ->
     assert shown in page
     changed = "// score + mask * maskFactor  (spec line 171)".replace(shown, instead)
     assert foreign(page.replace(shown, instead)) == [changed]
+
+
+def lengths(folder: Path) -> str:
+    """The lines of the shortest and of the longest file of a folder."""
+    counts = [len(path.read_text().splitlines()) for path in folder.glob("*.py")]
+    return f"{min(counts)} to {max(counts)}"
+
+
+def test_pages_say_how_long_specs_are(tmp_path: Path) -> None:
+    specs = ROOT.parent / "specs"
+    variants, readme = lengths(specs / "variants"), (ROOT.parent / "README.md").read_text()
+    assert f"{variants} lines for a variant of attention, {lengths(specs)} for those shipped" in readme
+    assert f"variants of {variants} lines" in readme
+    assert f"specs of {variants} lines" in (DOCS / "variants.md").read_text()
+    for name, count in (("short", 2), ("long", 5)):
+        (tmp_path / f"{name}.py").write_text("x = 1\n" * count)
+    assert lengths(tmp_path) == "2 to 5"

@@ -283,11 +283,18 @@ def integers_are_multiplied_in_fp16(c: Candidate) -> Iterator[Finding]:
     quantized = [any(isinstance(node, nodes.Dequantize) for node in each.walk()) for _, each in rows]
     for (attention, each), is_quantized in zip(rows, quantized, strict=True):
         if any(quantized) and not is_quantized and c.dtype != "float16":
-            yield f"{c.dtype} rows beside rows of integers that stand for numbers", each.where
+            instead = "let all keys and values be attend.dequantize(...), or declare the query in float16"
+            yield f"{c.dtype} rows beside rows of integers that stand for numbers", each.where, instead
         if is_quantized and c.dtype == "int8":
-            yield "int8 queries of keys or values that stand for other numbers", each.where
+            what = "int8 queries of keys or values that stand for other numbers"
+            yield what, each.where, "declare the query in float16 or bfloat16"
         if is_quantized and any(isinstance(node, nodes.Cast) for node in attention.query.walk()):
-            yield "queries that are rounded before they meet dequantized rows", attention.query.where
+            what = "queries that are rounded before they meet dequantized rows"
+            yield (
+                what,
+                attention.query.where,
+                "multiply the scores instead: attend.scores(query, ...) * scale",
+            )
 
 
 def scales_are_of_channels_or_heads(c: Candidate) -> Iterator[Finding]:

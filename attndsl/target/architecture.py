@@ -76,7 +76,8 @@ class Architecture:
     """An NPU architecture. Sizes are bytes unless said otherwise.
 
     There is one object of each, a key of what is kept for it. Who needs two to be alike compares the
-    attributes that matter, as :mod:`attndsl.tile.verifier` compares block, repeat and fractal.
+    attributes that matter, as :mod:`attndsl.tile.verifier` compares those that ``UNITS`` of the instructions
+    names.
 
     Attributes:
         socs: the products that have it, as CANN's operator projects name them (INI).

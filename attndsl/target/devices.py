@@ -3,6 +3,8 @@
 Sources, by tag
     INI    CANN 8.1.RC1 ``platform_config/Ascend910B*.ini`` and ``Ascend910_93*.ini``
     DEVKIT asc-devkit: its samples and guides state bandwidths
+    GUIDE  asc-devkit programming guide, "NPU architecture 2201"
+    KPP    mskpp ``resource910b.cpp``: rows measured on 910B1 and on 910B3
     EST    an estimate of ours: nothing public was found
 """
 

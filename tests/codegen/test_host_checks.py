@@ -12,6 +12,7 @@ from attndsl.codegen.host.host_files import host_files
 from attndsl.codegen.names.arguments import names_of
 from attndsl.emulator.toolchain import find_compiler
 from attndsl.spec import Operator, attend, errors
+from attndsl.spec.operator.loader import shipped_names
 from tests.support.error_table_incre import dense
 from tests.support.error_table_self_attention import pa
 
@@ -79,6 +80,10 @@ COMPARED = {
     "nsa_compress_attention": 30,
     "self_attention": 90,
 }
+
+
+def test_every_shipped_operator_is_compared() -> None:
+    assert {*TABLES} == {*LEGAL} == {*COMPARED} == {*shipped_names()}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -42,7 +42,11 @@ EXPECTED = {name: ARCHITECTURE.memory(space).size for name, space in SIZES.items
     "kMmadOverlapFractals": ARCHITECTURE.mmad_overlap_fractals,
 }
 CONSTANT = re.compile(r"^constexpr \w+ (k\w+) = ([\d *]+);", re.MULTILINE)
-SPELLED = re.compile(r"\b(4095|16384|65535)\b|\b(?:64|128|184|192|512) \* 1024")
+SPELLED = re.compile(
+    r"\b(?:4095|16384|65535)\b"
+    r"|\b(?:64|128|184|192|512)u? (?:\* 1024|<< 10)\b"
+    r"|\b16u? (?:\* 1024 \* 1024|<< 20)\b"
+)
 
 
 def test_limits_are_those_of_the_device() -> None:
@@ -63,4 +67,17 @@ def test_limits_stand_nowhere_else() -> None:
     own = {"host_runtime.cpp", "machine.cpp", "lanes.cpp", "constants.h", "limits.h"}
     files = [file for file in ROOT.rglob("*") if file.suffix in (".h", ".cpp") and file.name not in own]
     assert files and not [file.name for file in files if SPELLED.search(file.read_text())]
-    assert SPELLED.search("p.n <= 4095") and not SPELLED.search("p.n <= 40950")
+
+
+@pytest.mark.parametrize(
+    ("limit", "other"),
+    [
+        ("p.n <= 4095", "p.n <= 40950"),
+        ("size = 192 * 1024;", "size = 192 * 10240;"),
+        ("size = (192u << 10) - kReserved;", "size = (8u << 10) << kind;"),
+        ("kL0C = 128 << 10,", "kL2 = 192 << 20,"),
+        ("return 16u << 20;", "kIndexBytes = 16 << 10;"),
+    ],
+)
+def test_a_limit_is_found_however_it_is_spelled(limit: str, other: str) -> None:
+    assert SPELLED.search(limit) and not SPELLED.search(other)

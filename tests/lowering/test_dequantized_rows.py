@@ -210,12 +210,14 @@ def test_rows_of_numbers_beside_rows_of_integers(tmp_path: Path) -> None:
     """The cube multiplies in float16, so that float16 rows may stand beside integers and bfloat16 may not."""
     mixed = small(tmp_path, result=MIXED, near="query")
     close(prompt(FP16, FP16), mixed)
-    with pytest.raises(NotLowered, match=r"small_dequantized\.py:\d+: bfloat16 rows beside rows of integers"):
+    words = r"bfloat16 rows beside rows of integers .*; let all keys and values be attend\.dequantize\("
+    with pytest.raises(NotLowered, match=rf"small_dequantized\.py:\d+: {words}"):
         mixed(**prompt(BF16, BF16), backend="tile")
 
 
 def test_queries_that_are_rounded_first_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotLowered, match=r"small_dequantized\.py:\d+: queries that are rounded before"):
+    words = r"queries that are rounded before they meet dequantized rows .*; multiply the scores instead"
+    with pytest.raises(NotLowered, match=rf"small_dequantized\.py:\d+: {words}"):
         small(tmp_path, query="(query * 0.5).cast(query)")(**prompt(FP16), backend="tile")
 
 

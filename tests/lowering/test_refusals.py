@@ -18,7 +18,6 @@ WITHOUT_A_NEXT_STEP = {
     "_check_depths",
     # about one operator's features that no other form has
     "padding_is_added_last",
-    "integers_are_multiplied_in_fp16",
     "tensors_of_a_list_tell_their_rows",
     "dequantized",
     "_check_host_knows",

@@ -6,6 +6,7 @@ import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -27,8 +28,11 @@ from attndsl.target import (
     Core,
     Pipe,
     UnknownDeviceError,
+    architecture,
+    costs,
     device,
     device_names,
+    devices,
 )
 from attndsl.target.costs import Rate, cost_lines
 from attndsl.target.devices import Calibration
@@ -54,18 +58,20 @@ def test_every_device_has_all_costs_and_rates(name: str) -> None:
     assert f"rate clock {found.clock!r}\n" in cost_lines(found.costs, found.rates)
 
 
-@pytest.mark.parametrize(
-    ("name", "cores", "clock", "gibibytes"),
-    [
-        ("ascend910b1", 24, 1.85e9, 64),
-        ("ascend910b2", 24, 1.8e9, 64),
-        ("ascend910b3", 20, 1.8e9, 64),
-        ("ascend910b4", 20, 1.5e9, 32),
-        ("atlas-a3", 24, 1.85e9, 64),
-    ],
-)
-def test_what_the_documents_say_of_a_device(name: str, cores: int, clock: float, gibibytes: int) -> None:
-    found = device(name)
+DOCUMENTED = {
+    "atlas-a2": (24, 1.8e9, 64),
+    "ascend910b1": (24, 1.85e9, 64),
+    "ascend910b2": (24, 1.8e9, 64),
+    "ascend910b3": (20, 1.8e9, 64),
+    "ascend910b4": (20, 1.5e9, 32),
+    "atlas-a3": (24, 1.85e9, 64),
+}
+"""Cube cores, clock and GiB of memory."""
+
+
+@pytest.mark.parametrize("name", device_names())
+def test_what_the_documents_say_of_a_device(name: str) -> None:
+    found, (cores, clock, gibibytes) = device(name), DOCUMENTED[name]
     assert (found.aic, found.clock, found.global_memory) == (cores, clock, gibibytes << 30)
     assert found.architecture is device(DEFAULT_DEVICE).architecture
 
@@ -111,6 +117,26 @@ def test_a_device_has_rates_and_a_calibration_of_its_own() -> None:
     assert mine.cube_loads(mine.rates) == 1.5 * known.cube_loads(known.rates)
     assert mine.model_version != known.model_version == replace(known, name="twin").model_version
     assert mine.is_calibrated and mine.calibration_error["measured_on"] == "a test"
+
+
+TAG = re.compile(r"\b(?:INI|GUIDE|H81|DEVKIT|PTO|KPP|MODEL|EST)\b")
+
+
+def untold(text: str) -> set[str]:
+    """The tags of sources that a module uses and does not list."""
+    head, rest = text.split('"""', 2)[1:]
+    listed = re.findall(r"^    ([A-Z0-9]+) ", head.split("Sources, by tag")[1], re.MULTILINE)
+    return {*TAG.findall(rest)} - {*listed}
+
+
+@pytest.mark.parametrize("module", [architecture, costs, devices])
+def test_the_sources_of_numbers_are_listed(module: ModuleType) -> None:
+    assert untold(Path(str(module.__file__)).read_text()) == set()
+
+
+def test_a_source_that_is_not_listed_is_found() -> None:
+    text = '"""Numbers.\n\nSources, by tag\n    INI   a file\n"""\nA = Rate(1, "INI{}")  # KPPS\n'
+    assert untold(text.format(", KPP")) == {"KPP"} and untold(text.format("")) == set()
 
 
 def test_bandwidths_are_seconds_of_the_device() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import attndsl.emulator
 from attndsl.tile.instructions import (
     Convert,
     Instruction,
@@ -17,6 +19,7 @@ from attndsl.tile.instructions import (
     masks,
     reductions,
 )
+from attndsl.tile.instructions.vector import VectorInstruction
 
 from . import emitted_cases, int8_limit_cases, lane_cases, limit_cases
 
@@ -137,3 +140,59 @@ def test_a_row_that_no_test_speaks_of_would_be_noticed() -> None:
     source = "@each('Exp', 'Ln')\ndef test(op):\n    Unary(op)\n\ndef other():\n    Binary('Rsqrt')\n"
     (first, second) = told_by(source, {})
     assert first >= {"Unary", "Ln"} and not any(each >= {"Unary", "Rsqrt"} for each in (first, second))
+
+
+# What the device reads beside its sources -------------------------------------------------------------------
+
+EMULATOR = Path(attndsl.emulator.__file__).parent
+LANES = (EMULATOR / "src" / "elementwise.cpp").read_text()
+LANE_OPS = frozenset(
+    re.findall(r"X\((\w+)\)", (EMULATOR / "include/attnemu/ops.h").read_text().split("VECTOR_OPS")[0])
+)
+
+
+def told_to_read(source: str) -> frozenset[str]:
+    """The operations whose old destination the device model reads."""
+    body = source.split("bool reads_destination(")[1].split("\n}")[0]
+    return frozenset(re.findall(r"VectorOp::(\w+)", body))
+
+
+def reading_unseen(source: str, instructions: Iterable[Instruction]) -> set[str]:
+    """The operations that read their destination, by their arithmetic or by an instruction of the tile IR,
+    and are not told to, or the other way round."""
+    told = told_to_read(source)
+    floats = source.split("void compute_float(")[1].split("\n}")[0]
+    lines = re.findall(r"case VectorOp::(\w+): return each\(d, n, (.*)\);", floats)
+    found = {name for name, meaning in lines if ("d[i]" in meaning) != (name in told)}
+    for each in instructions:
+        if isinstance(each, VectorInstruction) and each.cost_key in LANE_OPS:
+            reads = any(region is each.dst for region in each.sources())
+            found |= {each.cost_key} if reads != (each.cost_key in told) else set()
+    return found
+
+
+def test_the_device_reads_the_destination_where_an_instruction_does() -> None:
+    assert {"Axpy", "Add", "Exp", "ShiftLeft"} <= LANE_OPS and "Convert" not in LANE_OPS
+    assert reading_unseen(LANES, EMITTED) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "flagged"),
+    [
+        (" || op == VectorOp::Axpy;", ";", {"Axpy"}),
+        ("op == VectorOp::MulAddDst || ", "", {"MulAddDst"}),  # which no instruction of the tile IR uses
+        (" || op == VectorOp::Axpy;", " || op == VectorOp::Axpy || op == VectorOp::Exp;", {"Exp"}),
+    ],
+)
+def test_a_destination_that_is_read_and_not_told_of_would_be_noticed(
+    text: str, other: str, flagged: set[str]
+) -> None:
+    assert LANES.count(text) == 1
+    assert reading_unseen(LANES.replace(text, other), EMITTED) == flagged
+
+
+def test_an_instruction_alone_tells_of_its_destination() -> None:
+    """Whatever the arithmetic in fp32 says: integers have theirs elsewhere."""
+    hidden = LANES.replace(" || op == VectorOp::Axpy;", ";").replace("a[i] * s + d[i]", "a[i] * s")
+    assert reading_unseen(hidden, EMITTED) == {"Axpy"}
+    assert reading_unseen(hidden, [each for each in EMITTED if each.api != "Axpy"]) == set()

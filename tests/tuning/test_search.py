@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,20 @@ def test_what_the_author_states_stays(tmp_path):
         stated.with_options({"tile_k": 512})
     assert stated.with_options({"tile_k": 256, "rows": 8}).rows == 8
     assert "split_kv" not in Candidates(call_of_shape(load("nsa_compress_attention"), {})).open_options
+
+
+NOT_SEARCHED = {"cores": "a device has them all; who shares it states fewer"}
+
+
+def untried(*tried: Iterable[str]) -> set[str]:
+    """The schedule options that no search tries and nobody has left out for a reason."""
+    return {each.name for each in fields(Schedule)} - {name for names in tried for name in names}
+
+
+def test_a_search_tries_each_option_or_says_why_not() -> None:
+    assert untried(SEEN, UNSEEN, NOT_SEARCHED) == set()
+    assert not {*SEEN} & {*UNSEEN} and not NOT_SEARCHED.keys() & {*SEEN, *UNSEEN}
+    assert untried(SEEN, set(UNSEEN) - {"ring"}, NOT_SEARCHED) == {"ring"}
 
 
 def test_candidates_are_legal_and_fit(tmp_path):

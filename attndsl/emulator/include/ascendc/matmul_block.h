@@ -37,7 +37,7 @@ inline uint32_t fractal_up(uint32_t n, uint32_t to) { return (n + to - 1) / to *
 template <class T>
 constexpr uint32_t kColumn = static_cast<uint32_t>(elements_of<T>(32));  // elements of a fractal's row
 template <class T>
-constexpr uint32_t kLargest = static_cast<uint32_t>(elements_of<T>(64u << 10));
+constexpr uint32_t kLargest = static_cast<uint32_t>(elements_of<T>(attnemu::kL0aBytes));
 
 // A part of a stored matrix to L1, as columns of fractals of `height` rows.
 template <class T>
@@ -146,7 +146,7 @@ void load_bias(GlobalTensor<T> bias, const BlockShape& b, const SourceLine& at) 
 // Where sums lie unless the kernel says so.
 template <class L>
 LocalTensor<L> own_sums() {
-  return LocalTensor<L>(TPosition::CO1, 0, (128u << 10) / sizeof(L));
+  return LocalTensor<L>(TPosition::CO1, 0, attnemu::kL0cBytes / sizeof(L));
 }
 
 template <class CALLBACK, class A, class L, class Bias>

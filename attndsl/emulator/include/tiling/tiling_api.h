@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iostream>  // host programs lean on the official header for it
 
+#include "attnemu/limits.h"
 #include "kernel_tiling/kernel_tiling.h"
 #include "register/tilingdata_base.h"
 #include "tiling/platform/platform_ascendc.h"
@@ -134,7 +135,7 @@ class MatmulApiTilingBase {
   // Fills in everything for a part of single_m x single_n of the product.
   int64_t describe(AscendC::tiling::TCubeTiling& t, int32_t cores, int32_t single_m, int32_t single_n, int32_t single_k) {
     if (valid(single_m, single_n, single_k) != 0) return -1;
-    constexpr int32_t kHalfL0 = 32 << 10, kL0C = 128 << 10, kBiasColumns = 256;
+    constexpr int32_t kHalfL0 = attnemu::kL0aBytes / 2, kL0C = attnemu::kL0cBytes, kBiasColumns = 256;
     int32_t column = 32 / element_;
     base_m_ = base_of(single_m);
     base_n_ = std::min(fixed_n_ > 0 ? round_to(fixed_n_, 16) : base_m_ <= 128 ? 256 : 128, round_to(single_n, 16));

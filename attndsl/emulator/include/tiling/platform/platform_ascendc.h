@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "acl/acl_rt.h"
+#include "attnemu/limits.h"
 
 namespace fe {
 class PlatFormInfos;
@@ -54,14 +55,15 @@ class PlatformAscendC {
     uint32_t ratio = vectors / cubes;
     return (slices + ratio - 1) / ratio;
   }
-  uint32_t GetLibApiWorkSpaceSize() const { return 16u << 20; }
+  uint32_t GetLibApiWorkSpaceSize() const { return attnemu::kSystemWorkspace; }
   // Of UB and L1 the framework keeps 256 bytes, of UB also what was reserved.
   void GetCoreMemSize(const CoreMemType& type, uint64_t& size) const {
     switch (type) {
-      case CoreMemType::L0_A: case CoreMemType::L0_B: size = 64u << 10; return;
-      case CoreMemType::L0_C: size = 128u << 10; return;
-      case CoreMemType::L1: size = (512u << 10) - kReserved; return;
-      case CoreMemType::UB: size = (192u << 10) - kReserved - reserved_; return;
+      case CoreMemType::L0_A: size = attnemu::kL0aBytes; return;
+      case CoreMemType::L0_B: size = attnemu::kL0bBytes; return;
+      case CoreMemType::L0_C: size = attnemu::kL0cBytes; return;
+      case CoreMemType::L1: size = attnemu::kL1Bytes - kReserved; return;
+      case CoreMemType::UB: size = attnemu::kUbBytes - kReserved - reserved_; return;
       case CoreMemType::L2: size = static_cast<uint64_t>(part_.l2_mib) << 20; return;
       case CoreMemType::HBM: size = static_cast<uint64_t>(part_.memory_gib) << 30; return;
       case CoreMemType::FB: size = 2048; return;
