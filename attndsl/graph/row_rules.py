@@ -154,6 +154,11 @@ def _appends_write_inputs(node: CacheAppend, graph: Graph) -> str | None:
 @ROW_RULES.of(Leading)
 def _leading_channels_become_values(node: Leading, graph: Graph) -> str | None:
     axes = axes_of(node.source)
+    if isinstance(node.source, Rows):
+        return (
+            "leading channels are those of a tensor: take them of the cache and of the new rows, as in "
+            "attend.append(attend.rows(attend.leading(cache, count)), attend.leading(new, count), ...)"
+        )
     if "D" not in axes or set(node.axes) != {"E" if axis == "D" else axis for axis in axes}:
         return f"channels D become E, the axes are {axes_text(axes)} and {axes_text(node.axes)}"
     return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attndsl.graph.graph import Graph
-from attndsl.graph.nodes import Axes, Input, Node, Take
+from attndsl.graph.nodes import Axes, Input, Leading, Node, Take
 
 INTEGERS = frozenset({"bool", "int8", "uint8", "int32", "uint32", "int64", "uint64"})
 
@@ -54,6 +54,6 @@ def stored_dtypes(node: Node) -> frozenset[str] | None:
     """Every dtype that the stored value may have; None for computed fp32."""
     if isinstance(node, Input):
         return frozenset(node.dtypes) or None
-    if isinstance(node, Take):
+    if isinstance(node, Take | Leading):
         return stored_dtypes(node.source)
     return None

@@ -19,6 +19,7 @@ from attndsl.graph.nodes import (
     GroupSum,
     IndexCondition,
     Input,
+    Leading,
     LogSumExpMerge,
     Node,
     Opposite,
@@ -109,6 +110,13 @@ def _take(state: State, node: Take) -> Labelled:
     return Labelled(node.axes, data)
 
 
+def _leading(state: State, node: Leading) -> Labelled:
+    """Those of a scale or an offset; leading channels of rows are cut where they are read."""
+    source = state.whole(node.source)
+    count = int(node.count.evaluate(state.env))
+    return Labelled(node.axes, source.data.take(range(count), axis=source.axes.index("D")))
+
+
 def _cast(state: State, node: Cast) -> Labelled:
     source = state.whole(node.source)
     return Labelled(source.axes, as_real(rounded(source.data, stored_dtype(state, node.dtype)), state.real))
@@ -160,6 +168,7 @@ _WHOLE: WholeRules = {
     Replace: _replace,
     Opposite: _opposite,
     Take: _take,
+    Leading: _leading,
     Cast: _cast,
     GroupSum: _group_sum,
     Quantize: _quantize,

@@ -31,6 +31,7 @@ from attndsl.graph.nodes import (
     Paged,
     Quantize,
     Ring,
+    Rows,
     Scalar,
     Scores,
     Selected,
@@ -237,11 +238,29 @@ def append(cache: Value, new: Value, *, position: ExprLike, length: Value | Expr
 
 
 def leading(tensor: Value, count: Expr) -> Value:
-    """The first ``count`` channels of keys as values: latent attention keeps both in one tensor."""
+    """The first ``count`` channels of keys as values: latent attention keeps both in one tensor.
+
+    ``tensor``: also dequantized, or rows of a tensor.
+    """
     source = node_of("tensor", tensor)
+    if isinstance(source, Dequantize):
+        # Each channel is dequantized by itself, so that these are the dequantized leading channels.
+        factors = [None if each is None else Value(each) for each in (source.scale, source.offset)]
+        scale, offset = (leading(f, count) if f is not None and "D" in f.axes else f for f in factors)
+        assert scale is not None
+        return dequantize(leading(Value(source.source), count), scale, offset)
     axes = tuple("E" if axis == "D" else axis for axis in tensor.axes)
+    read = next((name for name in _READ if isinstance(getattr(source, name, None), Node)), None)
+    if isinstance(source, Rows) and read is not None:
+        # Of rows they are those of what the rows are read from.
+        below = leading(Value(getattr(source, read)), count).node
+        return Value(with_fields(source, **{read: below}, axes=axes))  # type: ignore[arg-type]
     channels = check_expression("count", count)
     return Value(Leading(source=source, count=channels, axes=axes, where=author_line()))
+
+
+_READ = ("tensor", "tensors", "source")
+"""The fields of rows with what they are read from; rows that a call appends are read from two tensors."""
 
 
 def take(tensor: Value, axis: str, index: Expr) -> Value:

@@ -65,11 +65,11 @@ def dequantizations(graph: Graph) -> dict[str, Dequantization]:
     """The dequantization of each quantized tensor."""
     found = {}
     for node in graph.nodes:
-        if isinstance(node, Dequantize) and isinstance(node.source, Input):
+        if isinstance(node, Dequantize):
             taken = [each for each in node.scale.walk() if isinstance(each, Take) and each.axis == "C"]
             index = taken[0].index if taken else None
             component = index if isinstance(index, int) else None
-            found[node.source.name] = Dequantization(
+            found[input_name(node.source)] = Dequantization(
                 input_name(node.scale), input_name(node.offset), component
             )
     return found
