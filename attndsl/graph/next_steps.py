@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.graph.nodes import Axes
+from attndsl.graph.nodes import AXIS_ORDER, Axes
 
 
 def reader_of(axes: Axes) -> str:
@@ -16,6 +16,20 @@ def reader_of(axes: Axes) -> str:
     if "T" in axes:
         return "; attend.rows(tensor) reads rows of an axis T"
     return ""
+
+
+def as_scaled(axes: Axes, factor: Axes) -> str:
+    """How a tensor or its scale is declared, so that the one meets the other, after "; "."""
+    if set(factor) - set(axes) == {"K"} and "N" not in axes:
+        declared = " ".join(axis for axis in AXIS_ORDER if axis in {*axes, "K"})
+        return (
+            f'; give the tensor the axis K: pass axes="{declared}" to its op.input, and a layout with the '
+            "number of heads there, 1 where all share one"
+        )
+    channels = next((axis for axis in axes if axis in ("D", "E")), "D")
+    return (
+        f'; a scale has the axes "K", a number for each key/value head, or "K {channels}", for each channel'
+    )
 
 
 def as_packed(axes: Axes, *, queries: bool) -> str:

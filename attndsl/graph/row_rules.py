@@ -156,8 +156,8 @@ def _leading_channels_become_values(node: Leading, graph: Graph) -> str | None:
     axes = axes_of(node.source)
     if isinstance(node.source, Rows):
         return (
-            "leading channels are those of a tensor: take them of the cache and of the new rows, as in "
-            "attend.append(attend.rows(attend.leading(cache, count)), attend.leading(new, count), ...)"
+            "leading channels are those of a tensor, and rows that a call appends are of two: let an "
+            "operator before this one append, and read attend.rows(attend.leading(cache, count), length=...)"
         )
     if "D" not in axes or set(node.axes) != {"E" if axis == "D" else axis for axis in axes}:
         return f"channels D become E, the axes are {axes_text(axes)} and {axes_text(node.axes)}"

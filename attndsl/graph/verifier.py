@@ -14,7 +14,7 @@ from typing import Any
 from attndsl.expr import Expr, Load
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
-from attndsl.graph.next_steps import as_keys, as_query, as_values
+from attndsl.graph.next_steps import as_keys, as_query, as_scaled, as_values
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
@@ -438,7 +438,8 @@ def _scales_broadcast(node: Dequantize | Quantize, graph: Graph) -> str | None:
     for factor in (node.scale, node.offset):
         if factor is not None and not set(axes_of(factor)) <= set(node.axes):
             of, over = axes_text(axes_of(factor)), axes_text(node.axes)
-            return f"a scale or offset with the axes {of} does not fit {over}"
+            step = as_scaled(node.axes, axes_of(factor)) if isinstance(node, Dequantize) else ""
+            return f"a scale or offset with the axes {of} does not fit {over}{step}"
     return None if set(axes_of(node.source)) == set(node.axes) else "the axes change"
 
 

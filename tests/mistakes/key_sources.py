@@ -403,4 +403,44 @@ KEYS = (
             "the row for each [tables_are_integers]"
         ),
     ),
+    Mistake(
+        "scale of heads for a cache without",
+        PAGED,
+        (
+            ("scale = op", 'factor = op.input("factor", "1", dtype="float32", axes="K")\nscale = op'),
+            (
+                '"P K R D", dtype=query, axes="P K R D"',
+                '"P R D", dtype="int8", axes="P R D"',
+            ),
+            (
+                "keys = attend.paged(key_cache, table",
+                "keys = attend.paged(attend.dequantize(key_cache, factor), table",
+            ),
+        ),
+        (
+            "mine.py:18: mine: Dequantize: a scale or offset with the axes (K) does not fit (P, R, D); give "
+            'the tensor the axis K: pass axes="P K R D" to its op.input, and a layout with the number of '
+            "heads there, 1 where all share one [scales_broadcast]"
+        ),
+    ),
+    Mistake(
+        "scale of query heads",
+        PAGED,
+        (
+            ("scale = op", 'factor = op.input("factor", "N", dtype="float32", axes="N")\nscale = op'),
+            (
+                '"P K R D", dtype=query, axes="P K R D"',
+                '"P K R D", dtype="int8", axes="P K R D"',
+            ),
+            (
+                "keys = attend.paged(key_cache, table",
+                "keys = attend.paged(attend.dequantize(key_cache, factor), table",
+            ),
+        ),
+        (
+            "mine.py:18: mine: Dequantize: a scale or offset with the axes (N) does not fit (P, K, R, D); a "
+            'scale has the axes "K", a number for each key/value head, or "K D", for each channel '
+            "[scales_broadcast]"
+        ),
+    ),
 )

@@ -46,7 +46,10 @@ COMPOSITIONS: Mapping[type[nodes.Rows], Composition] = {
             nodes.Dequantize: _NUMBERS,
             nodes.Ring: "write one attend.ring around the tensor's rows",
             nodes.CacheAppend: "append to the ring: attend.append(attend.ring(...), ...)",
-            nodes.Windowed: "take the window of the ring: attend.window(attend.ring(...), ...)",
+            nodes.Windowed: "rows of a ring by their numbers are a window of it: "
+            "attend.window(attend.ring(...), start, length=...); a ring that begins behind other rows of its "
+            "tensor is something else: pass it as an input of its own, or read the rows as they lie, and let "
+            "the mask count by %, as in s.where((last - (j - start)) % size < window)",
             nodes.Selected: "select of the ring: attend.selected(attend.ring(...), ...)",
         },
     ),
