@@ -56,6 +56,19 @@ def test_sums_by_hand(tmp_path: Path) -> None:
         np.testing.assert_allclose(op(**call, backend=backend)[0, 0].astype(float), want, rtol=0, atol=2e-3)
 
 
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+def test_weights_are_rounded_as_their_author_is_told(tmp_path: Path, backend: str) -> None:
+    """Beyond 65504 they are infinite in float16; with scores scaled down and the result up they are not."""
+    call = decode_call(b=1, n=1, k=1, t=4)
+    call["query"][...], call["key"][...], call["value"][...] = 8.0, 8.0, 1.0  # scores of 2048 and more
+    for weights, results in (("r = attend.relu(s)", 0.005), ("r = attend.relu(s / 64)", 0.005 * 4096)):
+        body = (weights, "weights = r * r", DECODE.replace("0.05", f"{results / 4096}"))
+        op = decode_spec(tmp_path, DECODE_SCORES, *body)
+        assert np.isfinite(op(**call)).all()
+        finite = np.isfinite(op(**call, backend=backend)).all()
+        assert finite == ("64" in weights)
+
+
 def test_errors_are_measured_in_the_sum_of_all_terms(tmp_path: Path) -> None:
     """Weights that sum up to more than 1 have larger terms, of which cancelling sums show nothing."""
     op, call = decode_spec(tmp_path, DECODE_SCORES, WEIGHTS["relu"], DECODE), decode_call(t=300)

@@ -451,7 +451,10 @@ def sigmoid(value: Value) -> Value:
 
 
 def relu(value: Value) -> Value:
-    """``maximum(value, 0)``; ``relu(s) @ v`` is attention without a row normalization."""
+    """``maximum(value, 0)``; ``relu(s) @ v`` is attention without a row normalization.
+
+    Kernels round such weights to the dtype of the query; beyond 65504 they are infinite in float16.
+    """
     return elementwise("maximum", value, 0.0)
 
 
