@@ -42,6 +42,8 @@ class AttentionFiller:
         self.filler, self.draft, self.rng = filler, draft, filler.rng
         self.locations = RowLocations(draft)
         self.stored = argument_roles.dequantizations(draft.graph)
+        self.entries: set[tuple[str, int | None]] = set()
+        """Scales and offsets, by component, that what is stored now already has."""
         self.sizes = {**dict.fromkeys("BNKQDE", 1), **draft.extents}
         self.factor = filler.factor()
         # Elements of rows that are values.
@@ -72,6 +74,7 @@ class AttentionFiller:
             made[name] = self._over_scores(name, wide)
         if kind == PROBE:
             self._size_values()
+            self._store_queries(query / self._share_units(query))
         self._store_rows()
         if any(isinstance(node, EarlierPartial) for node in self.draft.graph.nodes):
             fill_earlier(self.filler, self._as_made(), self._size())
@@ -134,6 +137,29 @@ class AttentionFiller:
             for name in self.filler.roles.named(argument_roles.OUT_FACTOR):
                 made = self.filler.made[name]
                 made[...] = size / 64.0 * self.rng.choice([1.0, -1.0, 0.5], made.shape)
+
+    def _share_units(self, query: Array) -> float:
+        """What queries are divided by, a power of two, and keys multiplied with.
+
+        Where keys and values have the same scale, it is that of the values, of which keys, small integers,
+        would be no multiples. The queries have to hold the quotient; of values that need more there is less.
+        """
+        content, keys = self.locations.content, self.locations.written & ~self.is_value
+        values, unit = self.is_value | ~self.locations.written, 1.0
+        for name in self.stored:
+            parts = self._sharing(name)
+            if all(any(of[part].any() for part in parts) for of in (keys, self.is_value)):
+                unit = max(unit, self._unit(name))
+        dtypes = [self.filler.dtype(name) for name in self.filler.roles.named(argument_roles.QUERY)]
+        least = max(2.0**-14 if name == "float16" else 2.0**-126 for name in dtypes)
+        integer = any(DTYPES[name].kind == "i" for name in dtypes)
+        smallest = float(np.abs(query[query != 0]).min(initial=math.inf))
+        held = 1.0 if integer else 2.0 ** max(math.floor(math.log2(min(smallest / least, 2.0**100))), 0)
+        if unit > held:
+            content[values] *= held / unit
+            unit = held
+        content[keys] *= unit
+        return unit
 
     def _row_sum(self) -> float:
         """The largest sum of weights of a row over all segments; the largest weight is 1."""
@@ -264,6 +290,7 @@ class AttentionFiller:
     def _stored_rows(self) -> dict[str, list[Array]]:
         """The stored tensors in their dtypes, quantized where they are."""
         found = {}
+        self.entries.clear()
         for name, parts in self.locations.tensors().items():
             dtype = DTYPES[self.filler.dtype(name)]
             if name in self.stored:
@@ -284,12 +311,9 @@ class AttentionFiller:
         """
         how, exact, rng = self.stored[name], self.filler.probe, self.rng
         values = np.nan_to_num(values, nan=127.0)
-        largest = max(float(np.abs(values).max(initial=0.0)), 1.0)
-        unit: Any = max(largest / 64, 1.0) if exact else 2.0**-5
-        if exact:
-            unit = 2.0 ** np.ceil(np.log2(unit))
+        unit: Any = self._unit(name) if exact else 2.0**-5
         offset = self._entry(how.offset, how.component, rng.integers(-9, 10, self._shape_or(how.offset)))
-        finest = -1 if not exact or largest / unit <= _HALVED else 0
+        finest = -1 if not exact or self._largest(name) / unit <= _HALVED else 0
         spread = 2.0 ** rng.integers(finest, 1 if exact else 2, self._shape_or(how.scale))
         scale = self._entry(how.scale, how.component, unit * spread)
         shift = 0 if offset is None else self._of_channels(name, how.offset, how.component, offset)
@@ -305,14 +329,30 @@ class AttentionFiller:
         view[...] = np.clip(np.rint(view / unit) - shift, -128, 127)
         return stored
 
+    def _sharing(self, name: str) -> list[slice]:
+        """Where the content of all quantized tensors lies that have the scale of this one."""
+        ranges, scales = self.locations.ranges(), {n: (s.scale, s.component) for n, s in self.stored.items()}
+        return [slice(*ranges[n]) for n, scale in scales.items() if scale == scales[name] and n in ranges]
+
+    def _largest(self, name: str) -> float:
+        """Of what the tensors with this scale stand for, at least 1."""
+        parts = (np.nan_to_num(self.locations.content[part], nan=127.0) for part in self._sharing(name))
+        return max((float(np.abs(part).max(initial=1.0)) for part in parts), default=1.0)
+
+    def _unit(self, name: str) -> float:
+        """The power of two of which 64 are what is largest, and what a probe stores is a multiple."""
+        return float(2.0 ** np.ceil(np.log2(max(self._largest(name) / 64, 1.0))))
+
     def _entry(self, name: str, component: int | None, values: Array) -> Array | None:
-        """Write one component of a scale or offset (all of it without components)."""
+        """One component of a scale or offset (all of it without components), written where none is there."""
         if not name:
             return None
         dtype = DTYPES[self.filler.dtype(name)]
         array = self.filler.made.setdefault(name, np.zeros(self.filler.shape(name), dtype))
         at = slice(None) if component is None else component
-        array[at] = np.asarray(values)[at].astype(dtype)
+        if (name, component) not in self.entries:
+            self.entries.add((name, component))
+            array[at] = np.asarray(values)[at].astype(dtype)
         return np.asarray(array)
 
     def _shape_or(self, name: str) -> tuple[int, ...]:
