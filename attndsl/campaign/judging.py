@@ -20,7 +20,7 @@ from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, Bac
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled, WrongCompiler
 from attndsl.emulator.report import Report
-from attndsl.graph.nodes import BlockRequantize, Dequantize
+from attndsl.graph.nodes import BlockRequantize, Dequantize, LogSumExpMerge
 from attndsl.lowering.errors import NotLowered
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
@@ -49,7 +49,7 @@ from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.judge.integral import compare_indices, compare_quantized
 from attndsl.verify.judge.open_ranges import range_advice
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import PROBE, SATURATED
+from attndsl.verify.space.values import PROBE, SATURATED, SUNK
 
 Execute = Callable[[Launch], Report]
 ENGINES = {"reference": "reference in float32", "tile": "tile interpreter", "emulator": "emulator"}
@@ -144,6 +144,10 @@ def oracle(call: Call) -> Golden:
 def _level(case: Case, call: Call, level: Level | None) -> Level | None:
     """The limits of the ratios; of inputs that are no random sample, those of means alone.
 
+    Sunk scores, too, are no random sample where parts are merged: in the benchmark parts weigh by the scores
+    of the float32 reference, so that of single keys it has the rounding errors of these alone, of scores of
+    the order 100; another order of summation has others.
+
     Where probabilities or keys come from int8 (which of two equally good roundings is taken decides the
     largest errors), that of the root mean square. Of probes too, by the most lenient level: a few classes of
     keys share their rounding errors, so that results are wrong together or not at all.
@@ -154,7 +158,9 @@ def _level(case: Case, call: Call, level: Level | None) -> Level | None:
         return LEVELS[-1].of_squares()
     if any(isinstance(node, BlockRequantize | Dequantize) for node in call.graph.nodes):
         return level.of_squares()
-    return level.of_means() if case.data == SATURATED else level
+    merges = any(isinstance(node, LogSumExpMerge) for node in call.graph.nodes)
+    large = case.data == SATURATED or (case.data == SUNK and merges)
+    return level.of_means() if large else level
 
 
 _INEXACT = (

@@ -27,6 +27,14 @@ below it begin with; and more than any table has."""
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
 
 
+_OF_RUNS = {
+    "key tiles of an item": "key tiles that an item computes, behind masks and splits",
+    "items of a core": "items of a core",
+}
+"""What is counted in runs of the tile program, and how a summary says so: keys as they are passed may be many
+and all but a tile of them hidden."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BackendResult:
     """One backend on one case.
@@ -406,11 +414,11 @@ class Verification:
         """How long, plentiful or scarce the cases' work is."""
         cases = self.distribution()
         shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
-        tiles = ("several key tiles", "several key tiles in each segment")
+        stored, each = cases["several key tiles"], cases["several key tiles in each segment"]
         yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
-        yield "    with " + ", ".join(f"{name}: {cases[name]}" for name in tiles)
-        for name in ("key tiles of an item", "items of a core"):
-            yield f"    {name}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
+        yield f"    keys beyond one tile as they are passed: in {stored}, in each segment: in {each}"
+        for name, told in _OF_RUNS.items():
+            yield f"    {told}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())
         yield from self._effects()
         if found := self.situations():
             yield f"situations that some case is in: {sum(map(bool, found.values()))} of {len(found)}"

@@ -73,7 +73,8 @@ class Level:
 
         For saturated softmax: weights that are exact in any dtype (one key, two equal ones) leave the
         benchmark no error at all, and where such terms cancel, the rounding of scores of the order 1000 is a
-        large part of what is left. A maximum is then that of one element, against an exact benchmark.
+        large part of what is left. A maximum is then that of one element, against an exact benchmark. The
+        same holds of merges of parts whose scores are of the order 100.
         """
         return replace(self, name=f"{self.name} (means)", mare=math.inf, small=math.inf)
 
