@@ -130,8 +130,11 @@ def computed_field(source: SourceModel, place: Span) -> str | None:
 
 
 def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
-    """The flags of passed tensors, and their truth, with which a place of the plan decides something: those of
-    conditional expressions around it, and those for which blocks wait for each other."""
+    """The flags of passed tensors, and their truth, with which a place of the plan decides something.
+
+    These are the flags of the conditional expressions around it, and those for which blocks wait for each
+    other.
+    """
     statement = source.statement_at(place.start)
     if statement is None:
         return {}
