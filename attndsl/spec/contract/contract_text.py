@@ -77,7 +77,8 @@ def _tensor(spec: TensorSpec) -> list[str]:
     if spec.list_of is not None:
         words.append(f"a list of {spec.list_of} tensors, or an array that stacks them")
     if spec.kind == "lengths":
-        words.append("list or tuple of prefix sums" if spec.prefix_sums else "list, tuple or array")
+        passed = "list, tuple or array" if spec.arrays else "list or tuple"
+        words.append(passed + " of prefix sums" * spec.prefix_sums)
         words += ["one entry stands for all rows"] * spec.one_for_all
     if spec.at_least:
         words.append("may be larger")
