@@ -21,6 +21,7 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, Layouts, layouts_by_key
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.authoring.values import TensorValue, Value
+from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.contract.capacity import (
     cache_constraints,
     capacity_constraints,
@@ -28,10 +29,12 @@ from attndsl.spec.contract.capacity import (
     list_constraints,
     paged_constraints,
 )
+from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
+from attndsl.spec.contract.ring_sizes import ring_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
 
@@ -126,6 +129,8 @@ class Declarations(ArgumentDeclarations):
             self._add(rule)
         for rule in paged_constraints(node, self._table_shapes(node), self._axes, self.constraints):
             self._add(rule)
+        for rule in ring_constraints(node, self._extents(node), (*self.ranges, *self.constraints)):
+            self._add(rule)
         for rule in cache_constraints(node, self._axes, self.constraints):
             self._add(rule)
         for rule in window_constraints(node, self._extents(node), self.constraints):
@@ -140,6 +145,18 @@ class Declarations(ArgumentDeclarations):
             self._add(rule)
         for rule in pair_constraints(node, self.constraints):
             self._add(rule)
+
+    @property
+    def ranges(self) -> tuple[Constraint, ...]:
+        """The ranges of the parameters."""
+        return tuple(
+            Constraint(
+                bound, str(bound), spec.error or errors.RangeError, argument=spec.name, where=spec.where
+            )
+            for spec in self._arguments.values()
+            if isinstance(spec, ParamSpec)
+            for bound in spec.bounds()
+        )
 
     def _extents(self, node: Node) -> Extents:
         """The sizes that the reads of a result are compared with."""
