@@ -1,6 +1,7 @@
 """What a plan is asked beside the calls of cases: other sizes and another device, for which the compiled
 program computes tiling data, too. A plan is asked in microseconds, so that edges are asked for that few cases
-have: nothing to compute, more tasks than cores, splits that even them out, blocks that do not start together.
+have: nothing to compute, more tasks than cores, splits that even them out, blocks that do not start together,
+every layout of a tensor.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.execute.user_project import NoKernel, ProjectPlan, TooManyRows, UserProject
 from attndsl.expr import Expr, Symbol
-from attndsl.lowering.signature.host_scalars import CORES, START_TOGETHER
+from attndsl.lowering.signature.host_scalars import CORES, START_TOGETHER, layout_choice
 
 _BATCHES, _TILES = range(41), (0, 1, 2, 16, 100)
 """Batch rows, and key tiles of a row."""
@@ -49,6 +50,10 @@ def _changes(launch: Launch) -> Iterator[Mapping[str, Any]]:
     if {"B", "T"} <= sizes.keys():
         for rows, number in itertools.product(_BATCHES, keys):
             yield {sizes["B"]: rows, sizes["T"]: number}
+    for tensor in launch.call.operator.tensors:
+        choice = layout_choice(tensor.name).name
+        if choice in launch.host:
+            yield from ({choice: number} for number in range(len(tensor.layouts)))
     yield {START_TOGETHER.name: 0}
     yield from ({CORES.name: number} for number in _CORES)
 

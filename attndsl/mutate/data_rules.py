@@ -19,8 +19,8 @@ _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
 _SINGLE = re.compile(r"1\Z")
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
-_LOOP = re.compile(r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= (.+)\)\s*\Z")
-_BODY = re.compile(r"\s*\{\s*([^;{}]*);\s*\}")
+_LOOP = re.compile(r"for \(int64_t (\w+) = \w+;\s+\1 < ([\w.]+);\s+\1 (?:\+= (.+)|\*= 2)\)\s*\Z")
+_BODY = re.compile(r"\s*\{\s*(?:PipeBarrier<\w+>\(\);\s*)?([^;{}]*);")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
@@ -128,28 +128,32 @@ def masks(source: EmittedText) -> Iterator[Defect]:
 def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1.
 
-    A loop whose only instruction repeats as often as there is something left does nothing once more. Nor does
-    work on a number of rows that is 0, so that what asks whether there are any takes one less.
+    A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
+    number of rows that is 0, so that what asks whether there are any takes one less.
     """
     for statement in source.statements:
         span = statement.span
         guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
         if guard is not None:
             yield Defect(BOUND, Span(*guard.span(2)), "> 1")
-        elif not (statement.is_head and _repeats_the_rest(source, span)):
+        elif rest := _takes_the_rest(source, span) if statement.is_head else None:
+            yield rest
+        else:
             yield from flipped(BOUND, source, span)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")
 
 
-def _repeats_the_rest(source: EmittedText, head: Span) -> bool:
-    """Whether the body of a loop is one call, with as many repeats as are left of what the loop counts."""
-    loop = _LOOP.match(source.code, head.start, head.end)
-    body = _BODY.match(source.code, head.end)
+def _takes_the_rest(source: EmittedText, head: Span) -> Defect | None:
+    """Of a loop whose body begins with the minimum of a step and of what is left: one step less."""
+    loop, body = _LOOP.match(source.code, head.start, head.end), _BODY.match(source.code, head.end)
     if loop is None or body is None:
-        return False
-    return f"MinOf({loop[3]}, {loop[2]} - {loop[1]})" in " ".join(body[1].split())
+        return None
+    variable, end, step = loop[1], loop[2], loop[3] or loop[1]
+    if f"MinOf({step}, {end} - {variable})" not in " ".join(body[1].split()):
+        return None
+    return Defect(BOUND, Span(loop.end(2), loop.end(2)), f" - {step}")
 
 
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:

@@ -61,30 +61,58 @@ def swapped_events(source: EmittedText) -> Iterator[Defect]:
 def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     """Another id in a SetFlag or a WaitFlag, or of a cross-core flag; ids of two events that become one.
 
-    A constant becomes the id of another event of the same pipes, or of another flag between cores: an id that
-    nothing else has is as good as its own.
+    A constant becomes the id of another event of the same pipes, or of another flag that the same cores set:
+    an id that nothing else has is as good as its own. So is one of two events that are both waited for where
+    they are set.
     """
-    of_kind: dict[str, set[str]] = {}
     for _, call in _calls(source):
-        event = _event(call)
-        if (event is None and not _CROSS.match(call.name)) or not call.arguments:
+        if not call.arguments:
             continue
         identifier = source.at(call.arguments[0])
-        of_kind.setdefault("_".join(event or ()), set()).update(re.findall(r"\bk[A-Z]\w*", identifier))
-        if call.name in ("SetFlag", "WaitFlag"):
+        if _event(call) is not None and call.name in ("SetFlag", "WaitFlag"):
             # the ids of a loop over slots are the same ones in another order where one bit is turned over
             after = f"{identifier} + 1" if identifier.endswith("+ slot") else f"({identifier}) ^ 1"
             yield Defect(MISNUMBERED_EVENT, call.arguments[0], after)
         elif _CROSS.match(call.name):
             yield Defect(MISNUMBERED_EVENT, call.arguments[0], f"{identifier} + 1")
     constants = {match[1]: match for match in _CONSTANT.finditer(source.code)}
+    of_kind, outstanding = _names_by_kind(source)
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
-            others = [each for each in numbers.values() if each != own]
+            others = [
+                number for each, number in numbers.items() if number != own and outstanding & {name, each}
+            ]
             if others:
                 nearest = min(others, key=lambda each: (abs(each - own), each))
                 yield Defect(MISNUMBERED_EVENT, Span(*constants[name].span(2)), str(nearest))
+
+
+def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
+    """The names of ids by the pipes of events, or by the cores that set a flag; and those that work goes on
+    beside between a SetFlag or a CrossCoreSetFlag and its wait."""
+    of_kind: dict[str, set[str]] = {}
+    outstanding = set[str]()
+    for _, call in _calls(source):
+        if not call.arguments:
+            continue
+        event = _event(call)
+        names = set(re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])))
+        if event is not None:
+            of_kind.setdefault("_".join(event), set()).update(names)
+            outstanding |= names if call.name in ("SetFlag", "WaitFlag") else set()
+        elif call.name == "CrossCoreSetFlag":
+            of_kind.setdefault(_setting_core(call.template), set()).update(names)
+            outstanding |= names
+    return of_kind, outstanding
+
+
+def _setting_core(template: str) -> str:
+    """The cores that set a flag, as its mode and pipe tell: flags of the others are other counters."""
+    mode, _, pipe = template.partition(",")
+    name = pipe.strip().removeprefix("PIPE_")
+    core = "cube" if name in _CUBE_ALONE else "vector" if name in _VECTOR_ALONE else "any"
+    return f"{mode.strip()} {core}"
 
 
 def wrong_pipes(source: EmittedText) -> Iterator[Defect]:

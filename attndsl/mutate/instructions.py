@@ -40,6 +40,8 @@ _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
 _BLOCK, _REPEAT = block_elements("float32"), repeat_elements("float32")
 """Lanes of float32 in a block, and in a repeat."""
+_BLOCK_OF_ANY = block_elements("int8")
+"""Elements of one block or several, whatever their type."""
 _DISTANCE, _ROWS = re.compile(r"(?i)pitch|stride|step|imageRows|productRows"), re.compile(r"(?i)rows|count")
 
 
@@ -123,6 +125,8 @@ def _units(parameters: str, body: str) -> tuple[int, ...]:
         if re.search(rf"< {name}; \w+ \+= kRepeatLanes\b", body)
         else _BLOCK
         if re.search(rf"\b{name} / kBlockLanes\b|OfBlocks\({name}\)", body)
+        else _BLOCK_OF_ANY
+        if re.search(rf"\({name} - [^;]*?\) / kBlock\b", body)
         else 1
         for _, name in _names(parameters)
     )

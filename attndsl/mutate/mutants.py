@@ -154,17 +154,22 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
 def _using(
     kernels: Sequence[KernelFiles], by_key: Mapping[str, KernelFiles], source: SourceModel, place: Span
 ) -> Sequence[KernelFiles]:
-    """The kernels for whose calls a place of a plan decides a value that they read."""
+    """The kernels for whose calls a place of a plan decides something that they read."""
+    fitting = kernels
     field = plan_rules.computed_field(source, place)
-    if field is None:
-        return kernels
-    read = re.compile(rf"\btiling_\.{field}\b")
-    fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
-    if not (wanted := plan_rules.wanted_flags(source, place)):
+    if field is not None:
+        read = re.compile(rf"\btiling_\.{field}\b")
+        fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
+    flags, members = plan_rules.wanted_flags(source, place), plan_rules.used_members(source, place)
+    if not flags and not members:
         return fitting
-    asked = plan_rules.selecting_flags(source)
-    own = {by_key[key].kernel: flags for key, flags in asked.items() if key in by_key}
-    return [each for each in fitting if wanted.items() <= own.get(each.kernel, {}).items()] or fitting
+    asked, told = plan_rules.selecting_flags(source), plan_rules.members_of_kernels(source)
+    taking = {
+        by_key[key].kernel
+        for key, own in asked.items()
+        if key in by_key and flags.items() <= own.items() and members <= told[key]
+    }
+    return [each for each in fitting if each.kernel in taking] or fitting
 
 
 def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:

@@ -24,6 +24,7 @@ _WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
+_MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) ="), re.compile(r"(?<!\.)\bkernel\.(\w+)")
 _GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0")
 
 
@@ -129,17 +130,22 @@ def computed_field(source: SourceModel, place: Span) -> str | None:
 
 
 def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
-    """Which flags of passed tensors have which truth where a conditional expression gives the value at a
-    place."""
+    """The flags of passed tensors, and their truth, with which a place of the plan decides something.
+
+    These are the flags of the conditional expressions around it, and those for which blocks wait for each
+    other.
+    """
     statement = source.statement_at(place.start)
     if statement is None:
         return {}
     found = {}
-    for match in _GIVEN.finditer(source.code, statement.span.start, place.start):
+    for match in _GIVEN.finditer(source.code, statement.span.start, statement.span.end):
         question = match.end() + len(source.code[match.end() :]) - len(source.code[match.end() :].lstrip())
-        if source.code[question] == "?":
+        if source.code[question] == "?" and match.end() <= place.start:
             colon = _other_branch(source.code, question)
             found[match[1]] = (match[2] == "!=") == (place.start < colon)
+        elif statement.function == "BlocksWait":
+            found[match[1]] = match[2] == "!="
     return found
 
 
@@ -158,11 +164,30 @@ def _other_branch(code: str, question: int) -> int:
 
 def selecting_flags(source: SourceModel) -> Mapping[str, Mapping[str, bool]]:
     """The flags of passed tensors, and their truth, that lead to a kernel, by names of tiling keys."""
-    heads = [each for each in source.statements if each.is_head and each.function == "SelectKernel"]
     found = {}
-    for match in _KEY.finditer(source.code):
-        before = [each for each in heads if each.span.start < match.start()]
-        if before:
-            flags = _GIVEN.finditer(source.code, before[-1].span.start, before[-1].span.end)
-            found[match[1]] = {each[1]: each[2] == "!=" for each in flags}
+    for name, head, _ in _branches(source):
+        flags = _GIVEN.finditer(source.code, head.span.start, head.span.end)
+        found[name] = {each[1]: each[2] == "!=" for each in flags}
     return found
+
+
+def members_of_kernels(source: SourceModel) -> Mapping[str, frozenset[str]]:
+    """What the plan is told of a kernel, by names of tiling keys."""
+    return {name: frozenset(_MEMBER.findall(source.code_at(body))) for name, _, body in _branches(source)}
+
+
+def used_members(source: SourceModel, place: Span) -> frozenset[str]:
+    """What the statement around a place uses of what it is told of a kernel."""
+    statement = source.statement_at(place.start)
+    return frozenset(_USED.findall("" if statement is None else source.code_at(statement.span)))
+
+
+def _branches(source: SourceModel) -> Iterator[tuple[str, StatementText, Span]]:
+    """The names of tiling keys, each with the head of the branch that picks it and what the branch does."""
+    inside = [each for each in source.statements if each.function == "SelectKernel"]
+    heads = [each for each in inside if each.is_head]
+    for match in _KEY.finditer(source.code):
+        place = sum(each.span.start < match.start() for each in heads)
+        if place:
+            ends = heads[place].span.start if place < len(heads) else inside[-1].span.end
+            yield match[1], heads[place - 1], Span(match.start(), ends)

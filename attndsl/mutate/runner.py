@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -150,6 +150,7 @@ class _Campaign:
         self._draw, self._jobs, self._journal, self._progress = draw, jobs, journal, progress
         self._trials: dict[tuple[str, range], tuple[Trial, ...]] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._as_tried: dict[str, Mutant] = {}
 
     @property
     def sites(self) -> dict[str, int]:
@@ -169,7 +170,7 @@ class _Campaign:
             self._try_all(waiting, len(chosen))
         failed = sum(each.status == NOT_COMPILED for each in self._outcomes.values())
         compiled = [each for each in chosen if self._outcomes[each.name].status != NOT_COMPILED]
-        return [(each, self._outcomes[each.name]) for each in compiled], failed
+        return [(self._as_tried[each.name], self._outcomes[each.name]) for each in compiled], failed
 
     def _chosen(self) -> list[Mutant]:
         """The mutants of the draw as far as it is known which compile."""
@@ -200,6 +201,8 @@ class _Campaign:
             for name, count in counts.items()
         }
         self._measure(first)
+        mutants = [self._with_reaching_kernel(each, first) for each in mutants]
+        self._as_tried |= {each.name: each for each in mutants}
         self._try(mutants, first, total)
         rest = {name: range(own.stop, cases) for name, own in first.items() if own.stop < cases}
         alive = [
@@ -211,6 +214,16 @@ class _Campaign:
         before = {each.name: self._outcomes.pop(each.name) for each in alive}
         self._try(alive, rest, total)
         self._outcomes |= {name: each.then(self._outcomes[name]) for name, each in before.items()}
+
+    def _with_reaching_kernel(self, mutant: Mutant, cases: Mapping[str, range]) -> Mutant:
+        """The mutant; with another kernel that shares its file, where cases of that one alone reach it."""
+        own = self._kernels[mutant.kernel]
+        for name in (mutant.kernel, *sorted(cases)):
+            other = self._kernels[name]
+            shared = other.mode == own.mode and other.files.get(mutant.file) == own.files[mutant.file]
+            if shared and mutant.reaching(self._trials[name, cases[name]]):
+                return replace(mutant, kernel=name)
+        return mutant
 
     def _measure(self, wanted: Mapping[str, range]) -> None:
         """The cases of kernels in a range, with what each executes."""

@@ -250,10 +250,13 @@ def test_comparisons_of_bounds() -> None:
     assert changes(data_rules.bounds, loop) == found
 
 
-def test_a_loop_that_repeats_the_rest_does_nothing_once_more() -> None:
+def test_a_loop_that_takes_the_rest_ends_a_step_early() -> None:
     loop = "for (int64_t r0 = 0; r0 < count; r0 += Some(count)) {{\n    Mul(x, x, y, 64, {}, 8);\n}}"
     left = loop.format("MinOf(Some(count), count - r0)")
-    assert changes(data_rules.bounds, left) == [left.replace("r0 = 0", "r0 = 1")]
+    assert changes(data_rules.bounds, left) == [
+        left.replace("r0 = 0", "r0 = 1"),
+        left.replace("< count", "< count - Some(count)"),
+    ]
     whole = loop.format("Some(count)")
     assert changes(data_rules.bounds, whole) == [
         whole.replace("r0 = 0", "r0 = 1"),
@@ -375,3 +378,87 @@ def test_a_branch_of_a_plan_is_tried_with_a_kernel_that_takes_it(place: str, ker
     wanted = plan_rules.wanted_flags(source, Span(start, start + 1))
     asked = plan_rules.selecting_flags(source)
     assert [key for key, flags in asked.items() if wanted.items() <= flags.items()] == kernels
+
+
+def test_an_id_of_two_events_that_are_never_outstanding_is_no_defect() -> None:
+    ready = "SetAndWaitFlag<HardEvent::V_MTE3>(k{}Ready);"
+    waited = "SetFlag<HardEvent::V_MTE3>(k{}Ready);\nWaitFlag<HardEvent::V_MTE3>(k{}Ready);"
+    constants = "constexpr int32_t kProbReady = 0;\nconstexpr int32_t kResultReady = 1;\n"
+
+    def numbers(*statements: str) -> list[str]:
+        source = EmittedText(constants + "void Stage()\n{\n" + "\n".join(statements) + "\n}\n")
+        found = defects_of(source, [event_rules.misnumbered_events])
+        return [each.after for each in found if each.span.start < len(constants)]
+
+    assert numbers(ready.format("Prob"), ready.format("Result")) == []
+    assert numbers(ready.format("Prob"), waited.format("Result", "Result")) == ["1", "0"]
+
+
+def test_flags_of_cube_and_vector_are_other_counters() -> None:
+    constants = "constexpr uint16_t kScoreReady = 0;\nconstexpr uint16_t kProbReady = 1;\n"
+
+    def numbers(score: str, prob: str) -> list[str]:
+        flags = f"CrossCoreSetFlag<2, {score}>(kScoreReady);\nCrossCoreSetFlag<2, {prob}>(kProbReady);"
+        source = EmittedText(f"{constants}void Stage()\n{{\n{flags}\n}}\n")
+        found = defects_of(source, [event_rules.misnumbered_events])
+        return [each.after for each in found if each.span.start < len(constants)]
+
+    assert numbers("PIPE_FIX", "PIPE_MTE3") == []
+    assert numbers("PIPE_FIX", "PIPE_FIX") == ["1", "0"]
+
+
+def test_a_pitch_in_local_memory_differs_by_a_block() -> None:
+    store = "StoreRows(gm, rows, count, 16, globalPitch, localPitch);"
+    text = RUNTIME.replace(
+        "};\n",
+        """    template <typename Element>
+    __aicore__ static inline void StoreRows(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &local, int64_t rows, int64_t columns, int64_t globalPitch,
+        int64_t localPitch)
+    {
+        AscendC::DataCopyPad(global, local, AscendC::DataCopyExtParams(rows, columns * kSize,
+            (localPitch - RoundUp(columns, kBlock)) / kBlock, (globalPitch - columns) * kSize, 0));
+    }
+};
+""",
+        1,
+    )
+    source = EmittedText(f"void Stage()\n{{\n{store}\n}}\n", Instructions.of(text))
+    found = {source.at(each.span): each.after for each in defects_of(source, [data_rules.strides])}
+    assert found == {"globalPitch": "globalPitch + 1", "localPitch": "localPitch + 32"}
+
+
+MEMBERS = """
+bool SelectKernel(const Problem &problem, Choice &choice)
+{
+    if (problem.keySplit == 0) {
+        choice.key = Key::kComputed;
+        choice.kernel.ring = schedule::kRing;
+        return true;
+    }
+    if (problem.keySplit != 0) {
+        choice.key = Key::kFixed;
+        choice.kernel.fixedSplits = 1;
+        return true;
+    }
+    return false;
+}
+void Lay(const Problem &problem, const Kernel &kernel, Tiling &tiling)
+{
+    tiling.splits = kernel.fixedSplits;
+}
+bool BlocksWait(const Problem &problem)
+{
+    return problem.maskGiven != 0;
+}
+"""
+
+
+def test_what_a_plan_is_told_of_one_kernel_is_tried_with_it() -> None:
+    source = EmittedText(MEMBERS)
+    start = MEMBERS.index("kernel.fixedSplits;")
+    used = plan_rules.used_members(source, Span(start, start + 1))
+    told = plan_rules.members_of_kernels(source)
+    assert [key for key, members in told.items() if used <= members] == ["kFixed"]
+    waits = MEMBERS.index("problem.maskGiven")
+    assert plan_rules.wanted_flags(source, Span(waits, waits + 1)) == {"maskGiven": True}

@@ -14,7 +14,7 @@ from attndsl.base.errors import UserError
 from attndsl.campaign import record_keys
 from attndsl.campaign.jobs import LocalThreads
 from attndsl.mutate import runner
-from attndsl.mutate.bench import Trial
+from attndsl.mutate.bench import KernelFiles, Trial
 from attndsl.mutate.mutants import CLASS_SHARE, Mutant, drawn
 from attndsl.mutate.runner import Draw, mutate
 from attndsl.mutate.trial_run import KILLED, NOT_REACHED, SURVIVED, TIMEOUT, Outcome
@@ -164,3 +164,28 @@ def test_an_unknown_name_is_refused(project: Path) -> None:
         mutate(
             [load("incre_flash_attention")], Draw(count=1, seed=0, cases=2, only=("0000",)), project=project
         )
+
+
+def test_a_mutant_is_tried_with_a_kernel_whose_cases_reach_it(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the kernels that share the changed file, and have mutants themselves."""
+    mutant, another = subject.mutants["stride of the plan"][:2]
+    files = subject.files
+    nothing = tuple(replace(each, reached={}) for each in subject.trials)
+    second = replace(files, listed=replace(files.listed, name="second"))
+    changed = {**files.files, mutant.file: files.files[mutant.file] + "// changed\n"}
+
+    def tried_with(other: KernelFiles, trials: Sequence[Trial]) -> str:
+        cases = {files.kernel: nothing, "second": trials}
+        monkeypatch.setattr(runner, "_kernels", lambda *_: [[files, other]])
+        monkeypatch.setattr(runner, "mutants_of", lambda _: [mutant, replace(another, kernel="second")])
+        monkeypatch.setattr(runner, "measure_kernel", lambda kernel, *_: cases[kernel.kernel])
+        monkeypatch.setattr(runner, "run_mutant", lambda *_: Outcome(status=KILLED))
+        draw = Draw(count=2, seed=0, cases=3)
+        found = mutate([load("incre_flash_attention")], draw, jobs=LocalThreads(1))
+        return next(each.mutant.kernel for each in found.tried if each.mutant.name == mutant.name)
+
+    assert tried_with(second, subject.trials) == "second"
+    assert tried_with(second, nothing) == files.kernel
+    assert tried_with(replace(second, files=changed), subject.trials) == files.kernel
