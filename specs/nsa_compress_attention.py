@@ -56,9 +56,9 @@ atten_mask = op.input(
     at_least=True,
     meaning="non-zero hides the key",
 )
-rows = op.prefix_sums("actual_seq_qlen", "B", total=T1, meaning="queries")
-keys = op.prefix_sums("actual_cmp_seq_kvlen", "B", total=T2, meaning="compressed keys")
-blocks = op.prefix_sums("actual_sel_seq_kvlen", "B", meaning="selection blocks")
+rows = op.prefix_sums("actual_seq_qlen", "B", total=T1, arrays=False, meaning="queries")
+keys = op.prefix_sums("actual_cmp_seq_kvlen", "B", total=T2, arrays=False, meaning="compressed keys")
+blocks = op.prefix_sums("actual_sel_seq_kvlen", "B", arrays=False, meaning="selection blocks")
 index_reading = op.param(
     "index_reading",
     str,

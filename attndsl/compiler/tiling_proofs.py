@@ -29,10 +29,10 @@ from attndsl.lowering.signature.host_scalars import (
     length_count,
 )
 from attndsl.lowering.signature.specialization import Specialization, decisions_of, kernel_inputs
+from attndsl.lowering.signature.stated_ranges import plain_rules
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import parameter_ranges
 from attndsl.spec.contract.arguments import TensorSpec
-from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.contract import Contract
 from attndsl.tile.buffers import item_bytes
 from attndsl.tile.program import tiling_field_ref
@@ -142,7 +142,7 @@ def contract_facts(compiled: Compiled) -> Facts:
     }
     floats = frozenset(spec.name for spec in operator.params if spec.type is float)
     facts = Facts(ranges, definitions=definitions, floats=floats)
-    for rule in _plain_rules(operator):
+    for rule in plain_rules(operator):
         if rule.when is None:
             facts = facts.given(rule.condition)
     for condition, holds in decisions_of(operator, special):  # its settings stand for all that decide so
@@ -153,17 +153,12 @@ def contract_facts(compiled: Compiled) -> Facts:
     return replace(facts, sizes=dict(_strides(compiled, present)))
 
 
-def _plain_rules(operator: Contract) -> Iterator[Constraint]:
-    """The constraints that a call must keep and that speak of no index."""
-    return (rule for rule in operator.constraints if not rule.over and not issubclass(rule.error, Warning))
-
-
 def _with_conditional(compiled: Compiled, facts: Facts) -> Facts:
     """The facts and the constraints whose own condition always holds under them."""
     operator, special = compiled.operator, compiled.specialization
     present = kernel_inputs(operator, special.features)
     known = passed((spec.name for spec in operator.tensors), present)
-    for rule in _plain_rules(operator):
+    for rule in plain_rules(operator):
         if rule.when is not None and Prover(facts).range(rule.when.substitute(known))[0] is True:
             facts = facts.given(rule.condition)
     return facts

@@ -14,6 +14,8 @@ from functools import reduce
 from itertools import repeat
 from typing import Any, TypeAlias, TypeVar
 
+from attndsl.expr.operators import ATOM
+
 Value = int | float | bool | str
 _Fact = TypeVar("_Fact")
 ExprLike: TypeAlias = "Expr | int | float | bool | str"
@@ -21,6 +23,11 @@ _Factor = TypeVar("_Factor")
 
 MOST_FACTORS = 4
 """The highest power that is written out as a product."""
+BITS_AS_BYTES = (
+    "a mask in bits is passed as bytes, x[b, i, j], or x[b, i, j - first] in a part over the keys from "
+    "first on"
+)
+"""What is written in place of bits: nothing of a call is taken apart by them."""
 
 
 def power(base: _Factor, exponent: object) -> _Factor | None:
@@ -65,6 +72,11 @@ class Expr:
     def rendered(self) -> tuple[str, int]:
         """The text and the precedence of its outermost operator."""
         raise NotImplementedError
+
+    def _as_operand(self) -> str:
+        """The text as it stands beside an operator that binds tighter than those of expressions."""
+        text, level = self.rendered()
+        return text if level >= ATOM else f"({text})"
 
     def _key(self) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -193,6 +205,9 @@ class Expr:
         return make.compare(">=", self, other)
 
     def __and__(self, other: ExprLike) -> Expr:
+        if type(other) is int:  # its truth would be taken, not its bits
+            joined = f"'{self._as_operand()} & {other}'"
+            raise TypeError(f"{joined}: '&' joins conditions, each in parentheses; {BITS_AS_BYTES}")
         return NotImplemented if isinstance(other, TakesScalars) else make.logic("and", self, other)
 
     def __or__(self, other: ExprLike) -> Expr:
@@ -210,19 +225,34 @@ class Expr:
     def __pow__(self, exponent: object) -> Expr:
         found = power(self, exponent)
         if found is None:
+            asked = f"'{self._as_operand()} ** {exponent}'"
             raise TypeError(
-                f"'{self} ** {exponent}': numbers of a call have + - * / // % and whole powers up to "
+                f"{asked}: numbers of a call have + - * / // % and whole powers up to "
                 f'{MOST_FACTORS}; pass a scale as a parameter, as in scale = op.param("scale", float), or '
-                f"divide "
-                "scores by attend.sqrt(attend.index(D))"
+                "divide scores by attend.sqrt(attend.index(D))"
             )
         return found
 
     def __rpow__(self, base: object) -> Expr:
         raise TypeError(
-            f"'{base} ** {self}': numbers of a call have + - * / // % and no such powers; a mask in bits is "
-            "passed as bytes, x[b, i, j]"
+            f"'{base} ** {self._as_operand()}': numbers of a call have + - * / // % and no such powers; "
+            f"{BITS_AS_BYTES}"
         )
+
+    def __rshift__(self, count: object) -> Expr:
+        raise _no_bits(self, ">>", count)
+
+    def __rrshift__(self, number: object) -> Expr:
+        raise _no_bits(number, ">>", self)
+
+    def __lshift__(self, count: object) -> Expr:
+        raise _no_bits(self, "<<", count)
+
+    def __rlshift__(self, number: object) -> Expr:
+        raise _no_bits(number, "<<", self)
+
+    def __xor__(self, other: object) -> Expr:
+        raise _no_bits(self, "^", other)
 
     def __invert__(self) -> Expr:
         if self.holds_truth():
@@ -276,6 +306,12 @@ class Builders:
 
 
 make = Builders()
+
+
+def _no_bits(left: object, op: str, right: object) -> TypeError:
+    """The refusal of an operator on bits."""
+    sides = (each._as_operand() if isinstance(each, Expr) else str(each) for each in (left, right))
+    return TypeError(f"'{f' {op} '.join(sides)}': numbers of a call have + - * / // %; {BITS_AS_BYTES}")
 
 
 def _with_scalar(op: str, left: Expr, right: object) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.graph.nodes import Axes
+from attndsl.graph.nodes import Axes, Input, Node
 
 
 def reader_of(axes: Axes) -> str:
@@ -63,3 +63,14 @@ def as_keys(axes: Axes) -> str:
     if "N" in axes:
         return '; the heads of keys and values have the axis K: pass axes="B K T D" to op.input of the keys'
     return ""
+
+
+def of_summed_keys(operand: Node) -> str:
+    """What is wrong with an operand of each key beside a result, and where it belongs."""
+    name = operand.name if isinstance(operand, Input) else "x"
+    what = f"'{name}'" if isinstance(operand, Input) else "an operand x"
+    return (
+        f"{what} has an axis T of keys, and the result of p @ values has none: a number of each key is added "
+        f"to the scores, or multiplies the probabilities, as in (p * {name}) @ values; Python takes "
+        f"p @ values * {name} for (p @ values) * {name}; a number of each query has the axis Q in place of T"
+    )

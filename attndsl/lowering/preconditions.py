@@ -25,6 +25,7 @@ from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.lowering.match.stored_inputs import stored_in, stored_node
 from attndsl.lowering.results.epilogue_rules import EPILOGUE_RULES
 from attndsl.lowering.selection.selection_buffers import KEPT
+from attndsl.lowering.signature.stated_ranges import stated_ranges
 from attndsl.lowering.signature.tensor_layouts import legal_layouts
 from attndsl.lowering.signature.window_bounds import MOST_CARRIED, parameter_ranges, range_of, window_limits
 from attndsl.spec.contract.arguments import OutputSpec, TensorSpec
@@ -555,7 +556,7 @@ RULES: tuple[Rule, ...] = (
 
 def _known_numbers(c: Candidate) -> KnownNumbers:
     floats = frozenset(spec.name for spec in c.operator.params if spec.type is float)
-    return KnownNumbers(floats, parameter_ranges(c.operator))
+    return KnownNumbers(floats, stated_ranges(c.operator), frozenset(c.operator.dims_by_name))
 
 
 def _spec(c: Candidate, output: nodes.Output) -> OutputSpec:

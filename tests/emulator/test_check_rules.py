@@ -21,11 +21,16 @@ _NCHW = (
 )
 _FILL = "Duplicate(x, 1.0f, 512); Duplicate(z, 1.0f, 64); ALL "
 _JOINED = (
-    "Duplicate(y, 1.0f, 20); ALL CompareScalar(y[512].ReinterpretCast<uint8_t>(), y, 2.0f, CMPMODE::EQ, 64);"
+    "Duplicate(y, 1.0f, %d); ALL CompareScalar(y[512].ReinterpretCast<uint8_t>(), y, 2.0f, CMPMODE::EQ, 64);"
     " CompareScalar(y[520].ReinterpretCast<uint8_t>(), x, 1.0f, CMPMODE::EQ, 64); ALL"
-    " LocalTensor<uint16_t> first = y[512].ReinterpretCast<uint16_t>(), second = y[520].ReinterpretCast<uint16_t>(); %s(first, first, second, 4); ALL"
-    " Select(z, y[512].ReinterpretCast<uint8_t>(), x, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, %s);"
+    " LocalTensor<uint16_t> first = y[512].ReinterpretCast<uint16_t>(), second = y[520].ReinterpretCast<uint16_t>(); %s ALL"
+    " Select(z, y[512].ReinterpretCast<uint8_t>(), x, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, %d);"
 )
+_JOINS = {
+    "joined": "Or(first, first, second, 4);",
+    "both": "And(first, first, second, 4);",
+    "inverted": "Not(first, first, 4);",
+}
 # rule: (what it flags, what it does not)
 VECTOR = {
     "operand_overlap": (_FILL + "Muls(x[64], x, 2.0f, 256);", _FILL + "Muls(x, x[64], 2.0f, 256);"),
@@ -128,9 +133,16 @@ VECTOR = {
         _FILL + "Duplicate(y, 1.0f, 20); ALL CompareScalar(y[512].ReinterpretCast<uint8_t>(), y, 1.0f, CMPMODE::EQ, 64); ALL uint64_t kept = 0; GatherMask(y[640], x, y[512].ReinterpretCast<uint32_t>(), true, 21, GatherMaskParams(1, 1, 8, 1), kept);",
         _FILL + "Duplicate(y, 1.0f, 20); ALL CompareScalar(y[512].ReinterpretCast<uint8_t>(), y, 1.0f, CMPMODE::EQ, 64); ALL uint64_t kept = 0; GatherMask(y[640], x, y[512].ReinterpretCast<uint32_t>(), true, 20, GatherMaskParams(1, 1, 8, 1), kept);",
     ),
-    # bits behind the last element have no value: joined bits have those of their places alone, not of their words
-    "undefined_value_in_joined_bits": (_FILL + _JOINED % ("Or", 21), _FILL + _JOINED % ("Or", 20)),
-    "undefined_value_in_both_bits": (_FILL + _JOINED % ("And", 21), _FILL + _JOINED % ("And", 20)),
+    # bits behind the last element have no value: joined bits have those of their places alone, not of their words;
+    # 8 and 24 elements end at a byte within a word
+    **{
+        f"undefined_value_in_{name}_bits_behind_{end}": (
+            _FILL + _JOINED % (end, joined, end + 1),
+            _FILL + _JOINED % (end, joined, end),
+        )
+        for name, joined in _JOINS.items()
+        for end in (8, 20, 24)
+    },
     "gather_mask_pattern": (
         _FILL + "uint64_t kept = 0; GatherMask(y, x, (uint8_t)8, false, 0, GatherMaskParams(1, 1, 8, 0), kept);",
         _FILL + "uint64_t kept = 0; GatherMask(y, x, (uint8_t)7, false, 0, GatherMaskParams(1, 1, 8, 0), kept);",

@@ -191,6 +191,27 @@ CALLS = (
         ),
     ),
     WrongCall(
+        "sums of keys alone that begin with 0",
+        PACKED,
+        {"key_ends": np.array([0, 7, 12], np.int32)},
+        ("mine: key_ends: must have B = 2 entries in one dimension (B = 2 from query_ends), got shape [3]"),
+    ),
+    WrongCall(
+        "sums in an array of fractions",
+        PACKED,
+        {"query_ends": np.array([4.0, 9.0])},
+        "mine: query_ends: dtype float64 is not supported; it must be int64",
+    ),
+    WrongCall(
+        "one sum without a list",
+        PACKED,
+        {"query_ends": 9},
+        (
+            "mine: query_ends: must be a list, tuple or array of integers of dtype int64, got 9 of "
+            "type int; write [9]"
+        ),
+    ),
+    WrongCall(
         "sums that end early",
         PACKED,
         {"key_ends": [7, 11]},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.mistakes.mistake import Mistake
-from tests.support.right_specs import DENSE, PAGED
+from tests.support.right_specs import DENSE, PACKED, PAGED
 
 LAYOUTS = (
     Mistake(
@@ -274,6 +274,31 @@ LAYOUTS = (
             "are one tensor: join them in the caller, a rotary key of all heads once for each "
             "head; latent rows that all heads share (MLA, absorbed) have one key/value head: "
             "specs/variants/mla_decode.py"
+        ),
+    ),
+    Mistake(
+        "an extent that is computed",
+        PACKED,
+        (
+            (
+                "scale = op.param",
+                'firsts = op.input("firsts", "B + 1", dtype="int32", indexed=True)\nscale = op.param',
+            ),
+        ),
+        (
+            "mine.py:14: layout 'B + 1' has the operator '+', and a layout is names of sizes and "
+            'whole numbers: give the extent a size of its own, as A = op.dim("A"), and state it, as '
+            'in op.require(A == B + 1, "must be B + 1")'
+        ),
+        instead=(
+            ('op.dims("B N K S U D C M")\n', 'op.dims("B N K S U D C M")\nA = op.dim("A")\n'),
+            (
+                "scale = op.param",
+                'firsts = op.input("firsts", "A", dtype="int32", indexed=True)\n'
+                'op.require(A == B + 1, "must be B + 1")\nscale = op.param',
+            ),
+            ("i, j = attend.QUERY, attend.KEY", "b, i, j = attend.BATCH, attend.QUERY, attend.KEY"),
+            ("s.where(j <= i)", "s.where((j <= i) & (j >= firsts[b]))"),
         ),
     ),
 )

@@ -122,8 +122,9 @@ MASKS = (
             "mine has no kernel yet: mine.py:19: a mask in a form that no kernel tests ('j % (i "
             "+ 1)' divides by what differs by key, query, head or batch row) has no lowering "
             "rule yet; a comparison has on one side j, plus or minus numbers without j, or such "
-            "a sum // or % a literal, a size or an integer parameter, or an element x[b, j] of "
-            "an integer tensor; on the other side numbers without j; or declare a mask in bytes "
+            "a sum // or % a literal, or a size or an integer parameter of stated bounds, or an "
+            "element x[b, j] of an integer tensor; on the other side numbers without j; or "
+            "declare a mask in bytes "
             "over any of the axes B, S, N, K, Q and T, with a column for each key, and pass it "
             "expanded; the reference backend computes it"
         ),

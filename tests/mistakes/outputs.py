@@ -296,4 +296,33 @@ OUTPUTS = (
             ("out = p @ values", "out = (p @ values) * channel"),
         ),
     ),
+    Mistake(
+        "result times a number of each key",
+        DENSE,
+        (
+            ("# more\n", 'gate = op.input("gate", "B T", dtype=query, axes="B T")\n'),
+            ("out = p @ values\n", "out = p @ values * gate\n"),
+        ),
+        (
+            "mine.py:21: 'gate' has an axis T of keys, and the result of p @ values has none: a "
+            "number of each key is added to the scores, or multiplies the probabilities, as in (p * "
+            "gate) @ values; Python takes p @ values * gate for (p @ values) * gate; a number of each"
+            " query has the axis Q in place of T"
+        ),
+        instead=(
+            ("# more\n", 'gate = op.input("gate", "B T", dtype=query, axes="B T")\n'),
+            ("out = p @ values\n", "out = (p * gate) @ values\n"),
+        ),
+    ),
+    Mistake(
+        "result and scores",
+        DENSE,
+        (("out = p @ values\n", "out = p @ values + s\n"),),
+        (
+            "mine.py:21: an operand x has an axis T of keys, and the result of p @ values has none: a"
+            " number of each key is added to the scores, or multiplies the probabilities, as in (p * "
+            "x) @ values; Python takes p @ values * x for (p @ values) * x; a number of each query "
+            "has the axis Q in place of T"
+        ),
+    ),
 )

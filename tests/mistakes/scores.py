@@ -45,6 +45,25 @@ SCORES = (
         instead=(("s = attend.scores(query, keys) * scale", "s = attend.scores(query, keys) * scale"),),
     ),
     Mistake(
+        "query without heads",
+        DENSE,
+        (
+            ('B, N, K, S, T, D = op.dims("B N K S T D")', 'N, (B, K, S, T, D) = 1, op.dims("B K S T D")'),
+            ('"query", "B N S D"', '"query", "B S D"'),
+            ('axes="B N Q D")', 'axes="B Q D")'),
+            ("like=query)", 'like=query, layouts="B 1 S D")'),
+        ),
+        (
+            "mine has no kernel yet: mine.py:7: queries without heads, 'query' with the axes (B, Q, D), has "
+            'no lowering rule yet; give them an axis N: of one head the size 1, as in op.input(..., "B 1 S '
+            'D", axes="B N Q D"); the reference backend computes it'
+        ),
+        instead=(
+            ('B, N, K, S, T, D = op.dims("B N K S T D")', 'N, (B, K, S, T, D) = 1, op.dims("B K S T D")'),
+            ('"query", "B N S D"', '"query", "B 1 S D"'),
+        ),
+    ),
+    Mistake(
         "query of another dtype",
         DENSE,
         (

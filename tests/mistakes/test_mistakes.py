@@ -17,10 +17,12 @@ from attndsl.cli.command_frame import WRONG_USAGE, run_command
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
+from tests.mistakes.bits import BITS
 from tests.mistakes.calls import CALLS, PACKED_CALL, WrongCall
 from tests.mistakes.commands import COMMANDS, WrongCommand
 from tests.mistakes.decisions import DECISIONS
 from tests.mistakes.demands import DEMANDS
+from tests.mistakes.divisors import DIVISORS
 from tests.mistakes.key_sources import KEYS
 from tests.mistakes.layouts import LAYOUTS
 from tests.mistakes.masks import MASKS, PADDED
@@ -29,7 +31,7 @@ from tests.mistakes.outputs import OUTPUTS
 from tests.mistakes.scores import SCORES
 from tests.support.right_specs import DENSE, PACKED, PAGED, changed
 
-SPECS = (*DECISIONS, *MASKS, *SCORES, *OUTPUTS, *LAYOUTS, *KEYS, *DEMANDS)
+SPECS = (*DECISIONS, *MASKS, *BITS, *DIVISORS, *SCORES, *OUTPUTS, *LAYOUTS, *KEYS, *DEMANDS)
 WITH_ONE_ANSWER = tuple(each for each in SPECS if each.instead)
 
 

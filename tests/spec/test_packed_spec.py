@@ -54,6 +54,18 @@ def test_packed_rows_by_their_lengths_equal_those_by_prefix_sums():
         np.testing.assert_allclose(one[t], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_prefix_sums_may_be_arrays_as_lengths_may(dtype):
+    op, q, k, v, ends, key_ends = packed_operator("of_arrays")
+    s = attend.scores(attend.packed(q, ends), attend.packed(k, key_ends))
+    op.output("out", attend.softmax(s) @ attend.packed(v, key_ends), like=q)
+    with_zero = {name: np.array([0, *sums], dtype) for name, sums in ENDS.items()}
+    arrays = op(Q, K, V, **{name: sums[1:] for name, sums in with_zero.items()})
+    assert np.array_equal(arrays, op(Q, K, V, **ENDS))
+    with pytest.raises(errors.DtypeError, match="ends: dtype uint8 is not supported; it must be int64"):
+        op(Q, K, V, **{name: sums[1:].astype(np.uint8) for name, sums in with_zero.items()})
+
+
 def test_a_bias_may_be_packed_as_the_queries_are():
     op, q, k, v, ends, key_ends = packed_operator("biased")
     bias = op.input("bias", "T1 N T", dtype="float32", axes="S N T", optional=True)

@@ -63,7 +63,7 @@ _FURTHER = (
     "s = mask.form({'B T'})",
     "s = lens[{0}]",
     "s = lens.rows({attend.BATCH})",
-    "ends = op.prefix_sums({'ends'}, {'B'}, total={T}, meaning={'ends'})",
+    "ends = op.prefix_sums({'ends'}, {'B'}, total={T}, arrays={True}, meaning={'ends'})",
     "op.longest({'lens'})",
     "op.given({'mask'})",
     "op.ahead({'later'})",

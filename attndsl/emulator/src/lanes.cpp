@@ -255,19 +255,30 @@ void propagate(const LaneOperand& dst, const LaneOperand* sources, int n, const 
   }
 }
 
-void propagate_bits(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s) {
-  bool by_bytes = true;
-  for (int i = 0; i < n; ++i) by_bytes = by_bytes && sources[i].memory->partly_defined.empty();
-  if (by_bytes || !machine->knobs.initcheck) return propagate(dst, sources, n, s);
-  auto at = [](const LaneOperand& o, uint32_t r, uint32_t lane) { return static_cast<uint64_t>(o.lane(r, lane) - o.memory->data); };
+namespace {
+
+void bits_of_repeat(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s, uint32_t repeat) {
+  auto at = [&](const LaneOperand& o, uint32_t lane) { return static_cast<uint64_t>(o.lane(repeat, lane) - o.memory->data); };
   uint32_t size = dtype_size(dst.type);
-  for (uint32_t r = 0; r < s.repeats; ++r)
-    for (uint32_t lane = 0; lane < s.lanes; ++lane)
-      for (uint32_t byte = 0; s.of(r).test(lane) && byte < size; ++byte) {
-        uint8_t known = 0xFF;
-        for (int i = 0; i < n; ++i) known &= sources[i].memory->defined_bits(at(sources[i], r, lane) + byte);
-        dst.memory->define_bits(at(dst, r, lane) + byte, known);
-      }
+  for (uint32_t lane = 0; lane < s.lanes; ++lane)
+    for (uint32_t byte = 0; s.of(repeat).test(lane) && byte < size; ++byte) {
+      uint8_t known = 0xFF;
+      for (int i = 0; i < n; ++i) known &= sources[i].memory->defined_bits(at(sources[i], lane) + byte);
+      dst.memory->define_bits(at(dst, lane) + byte, known);
+    }
+}
+
+}  // namespace
+
+void propagate_bits(const LaneOperand& dst, const LaneOperand* sources, int n, const LaneShape& s) {
+  if (!machine->knobs.initcheck) return;
+  for (uint32_t r = 0; r < s.repeats; ++r) {
+    LaneMask written = s.of(r), known = written;
+    for (int i = 0; i < n; ++i) known = known & defined_lanes(sources[i], r, s.lanes);
+    // a lane that is not known may have known bytes, and bits: whole lanes tell only where all are known
+    if (known == written) define_lanes(dst, r, written, written, s.lanes);
+    else bits_of_repeat(dst, sources, n, s, r);
+  }
 }
 
 }  // namespace attnemu

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Compare, Const, Expr, Load, Logic, Symbol, binary, compare, maximum, minimum
 from attndsl.expr.conditions import joined_parts
+from attndsl.expr.expression import BITS_AS_BYTES
 from attndsl.expr.intervals import bounds, is_integral
 from attndsl.expr.operators import OPERATORS
 from attndsl.lowering.errors import NotLowered
@@ -37,9 +38,9 @@ LARGEST = 2**21
 """No number in lanes is larger: of twice this one, the quotients of fp32 numbers are still the right ones."""
 _MOST_KEYS = 2048  # of a tile: the distance of two fp32 rows is a repeat stride
 FORMS = (
-    "a comparison has on one side j, plus or minus numbers without j, or such a sum // or % a literal, a "
-    "size or an integer parameter, or an element x[b, j] of an integer tensor; on the other side numbers "
-    "without j"
+    "a comparison has on one side j, plus or minus numbers without j, or such a sum // or % a literal, or a "
+    "size or an integer parameter of stated bounds, or an element x[b, j] of an integer tensor; on the other "
+    "side numbers without j"
 )
 
 
@@ -279,7 +280,8 @@ class KeyConditions:
         assert isinstance(expr, Binary)
         divisor = expr.right
         if divisor.symbols() & _INDICES or any(isinstance(each, Load) for each in divisor.walk()):
-            raise self._refused(f"'{expr}' divides by what differs by key, query, head or batch row")
+            what = f"'{expr}' divides by what differs by key, query, head or batch row"
+            raise self._refused(what, BITS_AS_BYTES if KEY.name in divisor.symbols() else "")
         try:
             low, high = bounds(divisor, self.known.ranges, {})
         except KeyError:
@@ -287,9 +289,22 @@ class KeyConditions:
         if low < 1 or high > LARGEST / 2:
             raise self._refused(
                 f"'{divisor}' in '{expr}' may be anything from {low:g} to {high:g}",
-                f"write a literal, or declare the parameter with ge=1 and le={LARGEST // 2} at most",
+                self._bounded(divisor, low),
             )
         return float(high)
+
+    def _bounded(self, divisor: Expr, low: float) -> str:
+        """How an author states bounds of a divisor."""
+        most = LARGEST // 2
+        if not divisor.symbols() & self.known.sizes:
+            return f"write a literal, or declare the parameter with ge=1 and le={most} at most"
+        if not isinstance(divisor, Symbol):
+            return f"write a literal, or a size or an integer parameter that is stated to be from 1 to {most}"
+        span, rule = f"{most} at most", f'{divisor} <= 1024, "must be at most 1024"'
+        if low < 1:
+            span = f"from 1 to {most}"
+            rule = f'({divisor} >= 1) & ({divisor} <= 1024), "must be from 1 to 1024"'
+        return f"write a literal, or state that the size is {span}, as in op.require({rule})"
 
     # ------------------------------------------------------------------------------------------------------
 

@@ -19,16 +19,19 @@ class KnownNumbers:
 
     Attributes:
         floats: the parameters that are no integers.
-        ranges: the smallest and the largest value of integer parameters and sizes.
+        ranges: the smallest and the largest value of integer parameters and sizes where a score is.
+        sizes: the names of sizes, which no declaration bounds.
     """
 
     floats: frozenset[str] = frozenset()
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    sizes: frozenset[str] = frozenset()
 
 
 def known_numbers(context: Context) -> KnownNumbers:
     """What the signature of a kernel tells."""
-    return KnownNumbers(context.signature.float_params, context.signature.ranges)
+    signature = context.signature
+    return KnownNumbers(signature.float_params, signature.stated, signature.sizes)
 
 
 def _unknown(node: nodes.Replace, known: KnownNumbers) -> Interval | None:

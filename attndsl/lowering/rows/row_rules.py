@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from attndsl.expr import Const
 from attndsl.graph import nodes
+from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.padded_queries import existing_queries
 from attndsl.lowering.rows.batch_extents import packed_length
@@ -26,7 +27,7 @@ def row_space(
         max_rows: query rows of a task at most.
 
     Raises:
-        NotLowered: for queries that are computed, not stored.
+        NotLowered: for queries that are computed, not stored, and for those without heads.
     """
     rows = _of_query(
         attention.query,
@@ -49,8 +50,15 @@ def _of_query(
         existing: queries of each batch row where rows are padded to one number of positions.
         whole_positions: a vector core must have all heads of its positions.
     """
+    tensor = query.tensor if isinstance(query, nodes.PackedQueries) else query
+    stored, scaled = stored_query(tensor, query.where)
+    if "N" not in stored.axes:
+        raise NotLowered(
+            f"queries without heads, '{stored.name}' with the axes ({', '.join(stored.axes)}),",
+            stored.where,
+            'give them an axis N: of one head the size 1, as in op.input(..., "B 1 S D", axes="B N Q D")',
+        )
     if isinstance(query, nodes.PackedQueries):
-        stored, scaled = stored_query(query.tensor, query.where)
         return PackedTokens(
             query=stored,
             where=query.where,
@@ -59,7 +67,6 @@ def _of_query(
             ends=query.ends,
             whole_positions=whole_positions,
         )
-    stored, scaled = stored_query(query, query.where)
     if one_position or "Q" not in stored.axes:
         return DecodingRows(query=stored, where=query.where, scaled=scaled)
     return PaddedRows(

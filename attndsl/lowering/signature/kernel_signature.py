@@ -17,6 +17,7 @@ from attndsl.lowering.signature.enum_parameters import EnumValues, enum_paramete
 from attndsl.lowering.signature.host_scalars import fold_name
 from attndsl.lowering.signature.looked_up_rows import row_indices
 from attndsl.lowering.signature.specialization import kernel_inputs
+from attndsl.lowering.signature.stated_ranges import stated_ranges
 from attndsl.lowering.signature.tensor_layouts import (
     TensorLayout,
     legal_layouts,
@@ -45,7 +46,9 @@ class KernelSignature:
         layouts: strides of the tensors by name.
         one_for_all: lengths of which a single entry may stand for all batch rows.
         float_params: parameters that are no integers.
-        ranges: between which numbers parameters and sizes lie.
+        ranges: between which numbers parameters and sizes lie, by their declarations.
+        stated: the same where a score is computed, by all that the contract states, too.
+        sizes: the names of sizes.
         enums: the values of enum parameters. The host knows a value by its number.
         row_indices: by tensor in which rows of keys are looked up, the indices that tell rows apart, of b, n
             and i, in this kernel or in another one of the operator.
@@ -65,6 +68,8 @@ class KernelSignature:
     one_for_all: frozenset[str]
     float_params: frozenset[str]
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    stated: Mapping[str, Range] = field(default_factory=dict)
+    sizes: frozenset[str] = frozenset()
     enums: EnumValues = field(default_factory=dict)
     row_indices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     taken_names: frozenset[str] = frozenset()
@@ -136,6 +141,8 @@ def kernel_signature_of(
         one_for_all=frozenset(spec.name for spec in tensors if spec.kind == "lengths" and spec.one_for_all),
         float_params=frozenset(spec.name for spec in operator.params if spec.type is float),
         ranges=parameter_ranges(operator),
+        stated=stated_ranges(operator),
+        sizes=frozenset(operator.dims_by_name),
         enums=enum_parameters(operator),
         row_indices=row_indices(operator, graph),
         spec_file=operator.spec_file,

@@ -144,14 +144,17 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
         return self._declare(declared, dtype)
 
     def prefix_sums(
-        self, name: str, layout: str, *, total: Expr | None = None, meaning: str = ""
+        self, name: str, layout: str, *, total: Expr | None = None, arrays: bool = True, meaning: str = ""
     ) -> PrefixSums:
-        """The ends of rows that are packed back to back: a list or tuple of integers, one a batch row.
+        """The ends of rows that are packed back to back: a list, tuple or array of integers, one a batch row.
 
+        There is no 0 in front of them: of ``cu_seqlens`` with B + 1 entries a call passes ``cu_seqlens[1:]``.
+        ``arrays``: whether a call may pass an array; a contract that names lists and tuples alone says False.
         That there is one, that they do not decrease and that they end at ``total`` become constraints.
         """
         self._reserve(name)
         check_texts(layout=layout, meaning=meaning)
+        check_flags(arrays=arrays)
         if total is not None:
             check_expression("total", total)
         declared = DeclaredTensor(
@@ -160,6 +163,7 @@ class ArgumentDeclarations(SizeDeclarations, ConstraintDeclarations):
             kind="lengths",
             one_for_all=False,
             prefix_sums=True,
+            arrays=arrays,
             meaning=meaning,
         )
         value = self._declare(declared, "int64")

@@ -21,6 +21,7 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, Layouts, layouts_by_key
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.authoring.values import TensorValue, Value
+from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.contract.capacity import (
     cache_constraints,
     capacity_constraints,
@@ -35,6 +36,7 @@ from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
 from attndsl.spec.contract.listed_bounds import listed_constraints
 from attndsl.spec.contract.packed_bounds import packed_constraints
+from attndsl.spec.contract.ring_sizes import ring_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
 
@@ -128,6 +130,7 @@ class Declarations(ArgumentDeclarations):
             lambda: listed_constraints(node, axes, own, split, self.constraints, authored),
             lambda: packed_constraints(node, extents, self._definitions(), self.constraints, authored),
             lambda: paged_constraints(node, tables, axes, self.constraints),
+            lambda: ring_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: cache_constraints(node, axes, self.constraints),
             lambda: window_constraints(node, extents, self.constraints),
             lambda: element_constraints(node, extents, self.constraints),
@@ -140,6 +143,18 @@ class Declarations(ArgumentDeclarations):
             for rule in rules():
                 self._derived.append(rule)
                 self._add(rule)
+
+    @property
+    def ranges(self) -> tuple[Constraint, ...]:
+        """The ranges of the parameters."""
+        return tuple(
+            Constraint(
+                bound, str(bound), spec.error or errors.RangeError, argument=spec.name, where=spec.where
+            )
+            for spec in self._arguments.values()
+            if isinstance(spec, ParamSpec)
+            for bound in spec.bounds()
+        )
 
     def _extents(self, node: Node) -> Extents:
         """The sizes that the reads of a result are compared with."""

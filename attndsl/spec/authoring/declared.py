@@ -10,7 +10,7 @@ from attndsl.expr import Const, Expr, Logic, Symbol, compare, negation
 from attndsl.graph.nodes import AXIS_MEANINGS, AXIS_ORDER, Output
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import TensorSpec
-from attndsl.spec.contract.layout import Layout, layout_tokens, parse_layout, token_extent
+from attndsl.spec.contract.layout import Layout, check_extents, layout_tokens, parse_layout, token_extent
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class DeclaredTensor:
     indexed: bool = False
     split: bool = False
     prefix_sums: bool = False
+    arrays: bool = True
     at_least: bool = False
     by_name: bool = False
 
@@ -51,6 +52,7 @@ class DeclaredTensor:
 
     def axes_of(self, text: str, free: dict[str, Expr]) -> tuple[str, ...]:
         """The axes whose sizes ``text`` names; the first role of that size in ``free`` counts."""
+        check_extents(text, self.where)
         found: list[str] = []
         ones = 0
         for token in layout_tokens(text):
@@ -117,6 +119,7 @@ def resolve_tensor(
         indexed=declared.indexed,
         split=declared.split,
         prefix_sums=declared.prefix_sums,
+        arrays=declared.arrays,
         at_least=declared.at_least,
         by_name=declared.by_name,
     )

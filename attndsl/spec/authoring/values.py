@@ -30,6 +30,7 @@ from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, spl
 from attndsl.expr.expression import MOST_FACTORS, power
 from attndsl.expr.parted_comparisons import parted
 from attndsl.expr.reductions import of_all_elements
+from attndsl.graph.next_steps import of_summed_keys
 from attndsl.graph.nodes import (
     AXIS_ORDER,
     INDEX_AXES,
@@ -426,8 +427,21 @@ def elementwise(op: str, *operands: Operand) -> Value:
     divisor = nodes[-1].value if op == "divide" and isinstance(nodes[-1], Scalar) else None
     if isinstance(divisor, Const) and divisor.value == 0:
         raise wrong("the divisor", operands[-1], "another number than 0")
+    _check_results_meet_no_keys(nodes)
     axes = merge_axes(*(getattr(node, "axes", ()) for node in nodes))
     return Value(Elementwise(op=op, inputs=nodes, axes=axes, where=where))
+
+
+def _check_results_meet_no_keys(nodes: tuple[Node, ...]) -> None:
+    """Keys are summed up in a result, so that nothing of each key can meet it.
+
+    Raises:
+        GraphError: an operand is a result, and another one has an axis of keys.
+    """
+    of_keys = [node for node in nodes if "T" in getattr(node, "axes", ())]
+    results = [node for node in nodes if "E" in getattr(node, "axes", ()) and node not in of_keys]
+    if of_keys and any(isinstance(below, WeightedSum) for node in results for below in node.walk()):
+        raise GraphError(of_summed_keys(of_keys[0]), author_line())
 
 
 def result_axes(node: Node, *last: str) -> Axes:

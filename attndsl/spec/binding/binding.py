@@ -176,19 +176,22 @@ def _array(operator: Contract, spec: TensorSpec, value: Any) -> Array:
         return _integers(operator, spec, value)
     if spec.sequence_of:
         value = value[0]
-    if not isinstance(value, np.ndarray | np.generic) or spec.prefix_sums:
+    if not isinstance(value, np.ndarray | np.generic) or not spec.arrays:
         kind = "a list, tuple or array of integers" if spec.kind == "lengths" else "a NumPy array"
-        kind = "a list or tuple of integers" if spec.prefix_sums else kind
+        kind = kind if spec.arrays else "a list or tuple of integers"
         raise errors.ArgumentTypeError(
             f"{operator.name}: {spec.name}: must be {kind} of dtype {' or '.join(spec.dtypes)},"
             f" got {_short(value)} of type {type(value).__name__}{_as_written(spec, value)}"
         )
-    return np.asarray(value)
+    array = np.asarray(value)
+    if spec.prefix_sums and array.dtype == np.int32:  # as of a list, hosts have them as int64
+        return array.astype(np.int64)
+    return array
 
 
 def _as_written(spec: TensorSpec, value: Any) -> str:
     """How a value of the wrong type is passed."""
-    if spec.kind == "lengths" and isinstance(value, np.ndarray):
+    if not spec.arrays and isinstance(value, np.ndarray):
         return f"; write {spec.name}.tolist()"
     if spec.kind == "lengths" and isinstance(value, int) and not isinstance(value, bool):
         return f"; write [{value}]"

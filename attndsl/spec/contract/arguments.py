@@ -60,9 +60,10 @@ class TensorSpec:
     ``list_of``: the size that is the number of tensors in a list; its axis is then the first of ``axes``
     and ``layouts`` are those of one tensor. ``one_for_all``: of lengths, that a single entry may stand for
     all rows. ``indexed``: elements are read by index alone, so that the sizes have no roles.
-    ``prefix_sums``: of lengths, that they are the ends of rows, in a list or tuple. ``at_least``: larger
-    tensors are taken too, what exceeds the layout is not looked at. ``by_name``: calls should name it.
-    ``split``: a list of one tensor a batch row, each with rows of its own, may stand for it.
+    ``prefix_sums``: of lengths, that they are the ends of rows. ``arrays``: of these, that an array may
+    hold them. ``at_least``: larger tensors are taken too, what exceeds the layout is not looked at.
+    ``by_name``: calls should name it. ``split``: a list of one tensor a batch row, each with rows of its own,
+    may stand for it.
     """
 
     name: str
@@ -82,6 +83,7 @@ class TensorSpec:
     indexed: bool = False
     split: bool = False
     prefix_sums: bool = False
+    arrays: bool = True
     at_least: bool = False
     by_name: bool = False
 

@@ -133,6 +133,11 @@ class Constraint:
         first = np.unravel_index(int(np.argmax(bad)), sizes)
         return {**env, **{name: int(index) for name, index in zip(self.over, first, strict=True)}}
 
+    @property
+    def warns(self) -> bool:
+        """Whether a call that breaks it is computed all the same."""
+        return issubclass(self.error, Warning)
+
     def raise_for(self, operator: str, env: Mapping[str, Any], rivals: Iterable[Constraint] = ()) -> None:
         """Raise the constraint's error for the failing environment ``env``.
 
@@ -158,7 +163,7 @@ class Constraint:
 
     def _bounds_advice(self) -> bool:
         """Whether advice on another constraint must keep this one: a rule of every call on single values."""
-        return not (self.target or self.over or issubclass(self.error, Warning))
+        return not (self.target or self.over or self.warns)
 
     def _rival(self) -> Rival:
         """This constraint for advice: kept as well where what it reads is not known."""

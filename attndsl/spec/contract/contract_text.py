@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from attndsl.expr import Expr
+from attndsl.graph.nodes import AXIS_MEANINGS
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import REQUIRED, ParamSpec, TensorSpec
 from attndsl.spec.contract.contract import Contract
 from attndsl.spec.contract.enumerated import choices_text
 from attndsl.spec.contract.layout import Layout
 from attndsl.spec.contract.wording import condition_words
-
-ROLES = {
-    "B": "batch rows",
-    "N": "query heads",
-    "K": "key/value heads",
-    "Q": "queries a row",
-    "T": "keys a row",
-    "D": "head size of query and key",
-    "E": "head size of value",
-    "P": "cache blocks",
-    "R": "rows in a block",
-    "W": "columns of the block table",
-    "C": "components (key, value)",
-    "J": "selection blocks",
-    "S": "query tokens of all batch rows",
-    "Y": "layers of a cache",
-    "G": "groups of batch rows that share keys",
-    "U": "keys a group, or of all batch rows",
-    "X": "selected blocks",
-    "L": "copies",
-}
 
 
 def contract_text(operator: Contract) -> str:
@@ -74,9 +54,9 @@ def _sizes(operator: Contract) -> list[str]:
     fixed = []
     for role, extent in operator.axis_extents.items():
         if extent.symbols():
-            roles.setdefault(str(extent), []).append(ROLES[role])
+            roles.setdefault(str(extent), []).append(AXIS_MEANINGS[role])
         else:
-            fixed.append(f"{ROLES[role]}: always {extent}")
+            fixed.append(f"{AXIS_MEANINGS[role]}: always {extent}")
     lines = []
     for name, dim in operator.dims_by_name.items():
         meaning = ", ".join(roles.get(name, []))
@@ -97,7 +77,8 @@ def _tensor(spec: TensorSpec) -> list[str]:
     if spec.list_of is not None:
         words.append(f"a list of {spec.list_of} tensors, or an array that stacks them")
     if spec.kind == "lengths":
-        words.append("list or tuple of prefix sums" if spec.prefix_sums else "list, tuple or array")
+        passed = "list, tuple or array" if spec.arrays else "list or tuple"
+        words.append(passed + " of prefix sums" * spec.prefix_sums)
         words += ["one entry stands for all rows"] * spec.one_for_all
     if spec.at_least:
         words.append("may be larger")

@@ -15,7 +15,7 @@ from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_reads import ElementRead, Shapes, end_of, reads_of
 from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, keys_by_read
-from attndsl.spec.contract.known_conditions import known_of
+from attndsl.spec.contract.known_conditions import Known, known_of
 from attndsl.spec.contract.linear_sums import NeverNegative, linear_sum
 from attndsl.spec.errors import ShapeError, SpecError
 
@@ -57,8 +57,12 @@ class Extents:
 
     def proof(self, rules: Iterable[Constraint], when: Expr | None) -> NeverNegative:
         """What is never negative where ``when`` holds, since the rules say so."""
+        return self.proof_where(rules, known_of(when))
+
+    def proof_where(self, rules: Iterable[Constraint], known: Known) -> NeverNegative:
+        """What is never negative where so much is known, since the rules say so."""
         sizes = frozenset(size.name for size in self.axes.values() if isinstance(size, Symbol))
-        return NeverNegative(rules, sizes, self.spans, known_of(when))
+        return NeverNegative(rules, sizes, self.spans, known)
 
 
 def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint]) -> Iterator[Constraint]:

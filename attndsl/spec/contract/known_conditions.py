@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from attndsl.expr import Compare, Const, Expr, Load, Select, Symbol
 from attndsl.expr.argument_facts import GIVEN, argument_of, kind_of
@@ -35,6 +35,24 @@ def applies(rule: Constraint, known: Known) -> bool:
         or _holds(part, known)
         for part in conjuncts(rule.when)
     )
+
+
+def with_followed(known: Known, rules: Iterable[Constraint]) -> Known:
+    """What is known, and what follows from it in every call that the rules let pass: where all that a rule
+    asks for holds, it holds; where it fails, what is left of that fails."""
+    plain = [rule for rule in rules if not (rule.over or rule.tensors() or rule.target or rule.warns)]
+    while True:
+        found = known
+        for rule in plain:
+            left = [part for part in conjuncts(rule.when) if not _holds(part, found)]
+            if not left:
+                for part in conjuncts(rule.condition):
+                    found = {**_with({}, part, True), **found}
+            elif len(left) == 1 and any(_truth(part, found) is False for part in conjuncts(rule.condition)):
+                found = {**_with({}, left[0], False), **found}
+        if found == known:
+            return found
+        known = found
 
 
 def choices_of(number: Expr, known: Known) -> Iterator[tuple[Expr, Known]]:
@@ -83,10 +101,28 @@ def _said(condition: Expr) -> tuple[Expr, bool]:
 
 def _holds(condition: Expr, known: Known) -> bool:
     """Whether a condition is known to hold."""
-    said, holds = _said(_settled(condition, known))
-    if any(isinstance(node, Symbol | Load) for node in said.nodes()):
-        return known.get(said) is holds
-    return bool(said.evaluate({})) is holds
+    return _truth(condition, known) is True
+
+
+def _truth(condition: Expr, known: Known) -> bool | None:
+    """Whether a condition holds; None where that is not known."""
+    for settled in (_settled(condition, known), condition.substitute(_values(known))):
+        said, holds = _said(settled)
+        if not any(isinstance(node, Symbol | Load) for node in said.nodes()):
+            return bool(said.evaluate({})) is holds
+        if said in known:
+            return known[said] is holds
+    return None
+
+
+def _values(known: Known) -> dict[str, Expr]:
+    """The numbers that are known by a comparison with a literal."""
+    return {
+        said.left.name: said.right
+        for said, holds in known.items()
+        if holds and isinstance(said, Compare) and said.op == "=="
+        if isinstance(said.left, Symbol) and isinstance(said.right, Const)
+    }
 
 
 def _settled(condition: Expr, known: Known) -> Expr:

@@ -15,6 +15,7 @@ from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
 from attndsl.expr import Binary, Const, Expr, Symbol, product
 from attndsl.spec.errors import LayoutTextError
 
+_OPERATOR = re.compile(r"[-+*/%]")
 _TOKEN = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 UNIT = Const(1)
 OF_STORED_ROWS = ("T", "U", "W")
@@ -131,6 +132,7 @@ def parse_layout(
     """
     if re.sub(r"\([^()]*\)|[^\s()]+|\s", "", text):
         raise LayoutTextError(f"layout '{text}' has unbalanced or nested parentheses", where)
+    check_extents(text, where)
     groups = [
         (m.group(1) or "").split() if m.group(2) is None else [m.group(2)] for m in _TOKEN.finditer(text)
     ]
@@ -196,6 +198,22 @@ def same_axes(one: Layout, other: Layout) -> bool:
 def layout_tokens(text: str) -> list[str]:
     """All axis names and numbers in a layout text."""
     return text.replace("(", " ").replace(")", " ").split()
+
+
+def check_extents(text: str, where: SourceLine) -> None:
+    """A layout names sizes; what is computed of them has a name, too.
+
+    Raises:
+        LayoutTextError: it has an operator.
+    """
+    found = next((token for token in layout_tokens(text) if _OPERATOR.search(token)), None)
+    if found is not None:
+        raise LayoutTextError(
+            f"layout '{text}' has the operator '{found}', and a layout is names of sizes and whole numbers: "
+            'give the extent a size of its own, as A = op.dim("A"), and state it, as in '
+            'op.require(A == B + 1, "must be B + 1")',
+            where,
+        )
 
 
 def _take_role(token: str, free: list[str], extents: dict[str, Expr]) -> Axis:

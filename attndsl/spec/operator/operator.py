@@ -129,15 +129,11 @@ class Operator(Declarations):
 
         Advice on one parameter or size keeps them; of several sizes it is unclear which would change.
         """
-        ranges = [
-            Constraint(
-                bound, str(bound), spec.error or errors.RangeError, argument=spec.name, where=spec.where
-            )
-            for spec in self.params
-            for bound in spec.bounds()
-        ]
         sizes = self._dims.keys()
-        return (*ranges, *(rule for rule in self.constraints if len(rule.condition.symbols() & sizes) < 2))
+        return (
+            *self.ranges,
+            *(rule for rule in self.constraints if len(rule.condition.symbols() & sizes) < 2),
+        )
 
     @cached_property
     def shape_constraints(self) -> tuple[Constraint, ...]:

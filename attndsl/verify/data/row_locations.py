@@ -154,14 +154,16 @@ class RowLocations:
                 for b in range(len(ends) - 1):
                     count = int(ends[b + 1] - ends[b])
                     tokens[:, ends[b] : ends[b + 1]] = values[b, :, :count]
-            else:
+            elif values.size:
                 view[...] = _along(values, layout.roles)
             found[tensor.name] = stored
         return found
 
 
 def _along(values: Array, roles: tuple[str, ...]) -> Array:
-    """Values (B, N, Q, D) with the axes ``roles``, of which one position needs no Q."""
-    kept = "BNQD" if "Q" in roles else "BND"
-    one = values if "Q" in roles else values[:, :, 0]
-    return one.transpose([kept.index(axis) for axis in roles])
+    """Values (B, N, Q, D) with the axes ``roles``; of an axis that is none of them, those of its first place
+    stand for all."""
+    axes = "BNQD"
+    kept = [axis for axis in axes if axis in roles]
+    first = values[tuple(slice(None) if axis in roles else 0 for axis in axes)]
+    return first.transpose([kept.index(axis) for axis in roles])

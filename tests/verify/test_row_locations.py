@@ -1,0 +1,57 @@
+"""Where the values of a case are stored, whatever axes the tensors have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.cases import Stream
+from attndsl.verify.data.row_locations import RowLocations
+
+SPEC = """
+from attndsl.spec import Operator, attend
+op = Operator("placed", summary="Queries with some of the axes.")
+N, K, T, D = op.dims("N K T D")
+B = 1 if BATCH == '1' else op.dims("B")[0]
+S = 1 if QUERIES == '1' else op.dims("S")[0]
+op.axes(B=B, N=N, K=K, Q=S, T=T, D=D, E=D)
+query = op.input("query", "SHAPE", dtype="float16", axes="AXES")
+key = op.input("key", "KEYS", dtype=query, axes="BK T D")
+value = op.input("value", "KEYS", dtype=query, axes="BK T E")
+p = attend.softmax(attend.scores(query, attend.rows(key)))
+op.output("out", p @ attend.rows(value), like=query, layouts="OUT")
+"""
+
+
+@pytest.mark.parametrize(
+    ("axes", "shape", "batch", "queries", "stored"),
+    [
+        ("B N Q D", "B N S D", "B", "S", "bnqd->bnqd"),
+        ("B Q N D", "B S N D", "B", "S", "bnqd->bqnd"),
+        ("B N D", "B N D", "B", "1", "bnd->bnd"),
+        ("Q N D", "S N D", "1", "S", "nqd->qnd"),
+        ("N D", "N D", "1", "1", "nd->nd"),
+        ("N Q D", "N S D", "B", "S", "nqd->nqd"),
+    ],
+)
+def test_queries_lie_where_their_axes_say(
+    tmp_path: Path, axes: str, shape: str, batch: str, queries: str, stored: str
+) -> None:
+    """Queries without an axis of batch rows belong to the only one, or to all: those of the first are stored.
+    Those without a position are of the only one."""
+    of_rows, sizes = ("B K", "B N") if batch == "B" else ("K", "N")
+    keys, out = f"{of_rows} T D", f"{sizes} S D" if queries == "S" else f"{sizes} D"
+    text = SPEC.replace("SHAPE", shape).replace("KEYS", keys).replace("BK", of_rows).replace("OUT", out)
+    path = tmp_path / "placed.py"
+    path.write_text(
+        text.replace("AXES", axes).replace("BATCH", f"'{batch}'").replace("QUERIES", f"'{queries}'")
+    )
+    call = next(iter(Stream(load(path)).take(1))).call()
+    extents = tuple(call.extents[axis] for axis in "BNQD")
+    values = np.arange(np.prod(extents), dtype=float).reshape(extents)
+    found = RowLocations(call).queries(values)["query"]
+    first = values[tuple(slice(None) if axis in axes.split() else 0 for axis in "BNQD")]
+    assert np.array_equal(found, np.einsum(stored, first))
