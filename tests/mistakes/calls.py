@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.right_specs import DENSE, PACKED, PAGED
+from tests.support.right_specs import DENSE, PACKED, PAGED, changed
 
 
 def halves(*shape: int) -> Any:
@@ -35,7 +35,18 @@ PACKED_CALL: Mapping[str, Any] = {
     "query_ends": [4, 9],
     "key_ends": [7, 12],
 }
-RIGHT = {DENSE: DENSE_CALL, PAGED: PAGED_CALL, PACKED: PACKED_CALL}
+PLAIN_ENDS = changed(
+    PACKED,
+    (
+        ('op.let(M, op.longest("key_ends"))', 'op.let(M, op.param("most", int, default=7, ge=1))'),
+        (
+            'tokens = op.prefix_sums("key_ends", "B", total=U)',
+            'tokens = op.input("key_ends", "B", dtype="int32", axes="B")',
+        ),
+    ),
+)
+PLAIN_CALL = {**PACKED_CALL, "key_ends": np.array([7, 12], np.int32)}
+RIGHT = {DENSE: DENSE_CALL, PAGED: PAGED_CALL, PACKED: PACKED_CALL, PLAIN_ENDS: PLAIN_CALL}
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,24 @@ CALLS = (
         (
             "mine: lengths: must be at most T, the rows there are; lengths[1] is 9; T is 8; the "
             "nearest legal value is 8"
+        ),
+    ),
+    WrongCall(
+        "ends of packed keys, in a plain input, beyond the keys",
+        PLAIN_ENDS,
+        {"key_ends": np.array([7, 13], np.int32)},
+        (
+            "mine: key_ends: no prefix sum may exceed U, the rows there are; key_ends[1] is 13; U is 12; "
+            "the nearest legal value is 12"
+        ),
+    ),
+    WrongCall(
+        "a packed row that is longer than its axis",
+        PLAIN_ENDS,
+        {"most": 6},
+        (
+            "mine: key_ends: no batch row may have more than M rows; key_ends[0] is 7; M is 6; the nearest "
+            "legal value of M is 7"
         ),
     ),
     WrongCall(

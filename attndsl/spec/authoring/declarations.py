@@ -5,7 +5,7 @@ Declarations come in the order of the document's signature, because calls are po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from attndsl.base.errors import printable
@@ -34,6 +34,8 @@ from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
+from attndsl.spec.contract.listed_bounds import listed_constraints
+from attndsl.spec.contract.packed_bounds import packed_constraints
 from attndsl.spec.contract.ring_sizes import ring_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
@@ -120,31 +122,27 @@ class Declarations(ArgumentDeclarations):
 
     def _add_rules_of(self, node: Output) -> None:
         """What the computation of an output needs of its arguments."""
-        lengths = frozenset(
-            each.name
-            for each in self._arguments.values()
-            if isinstance(each, DeclaredTensor) and each.kind == "lengths"
+        axes, own, extents = self._axes, self._own_rows(), self._extents(node)
+        tables, split = self._table_shapes(node), self._split()
+        authored = [rule for rule in self.constraints if not any(rule is each for each in self._derived)]
+        subjects: tuple[Callable[[], Iterator[Constraint]], ...] = (
+            lambda: capacity_constraints(node, axes, own, self.constraints),
+            lambda: listed_constraints(node, axes, own, split, self.constraints, authored),
+            lambda: packed_constraints(node, extents, self._definitions(), self.constraints, authored),
+            lambda: paged_constraints(node, tables, axes, self.constraints),
+            lambda: ring_constraints(node, extents, (*self.ranges, *self.constraints)),
+            lambda: cache_constraints(node, axes, self.constraints),
+            lambda: window_constraints(node, extents, self.constraints),
+            lambda: element_constraints(node, extents, self.constraints),
+            lambda: leading_constraints(node, axes, self.constraints),
+            lambda: list_constraints(node, axes, self.constraints),
+            lambda: head_constraints(node, axes, self.constraints),
+            lambda: pair_constraints(node, self.constraints),
         )
-        for rule in capacity_constraints(node, lengths, self._axes, self._own_rows(), self.constraints):
-            self._add(rule)
-        for rule in paged_constraints(node, self._table_shapes(node), self._axes, self.constraints):
-            self._add(rule)
-        for rule in ring_constraints(node, self._extents(node), (*self.ranges, *self.constraints)):
-            self._add(rule)
-        for rule in cache_constraints(node, self._axes, self.constraints):
-            self._add(rule)
-        for rule in window_constraints(node, self._extents(node), self.constraints):
-            self._add(rule)
-        for rule in element_constraints(node, self._extents(node), self.constraints):
-            self._add(rule)
-        for rule in leading_constraints(node, self._axes, self.constraints):
-            self._add(rule)
-        for rule in list_constraints(node, self._axes, self.constraints):
-            self._add(rule)
-        for rule in head_constraints(node, self._axes, self.constraints):
-            self._add(rule)
-        for rule in pair_constraints(node, self.constraints):
-            self._add(rule)
+        for rules in subjects:
+            for rule in rules():
+                self._derived.append(rule)
+                self._add(rule)
 
     @property
     def ranges(self) -> tuple[Constraint, ...]:
@@ -168,6 +166,16 @@ class Declarations(ArgumentDeclarations):
             tables=self._table_shapes(node),
             optional=frozenset(each.name for each in tensors if each.optional),
         )
+
+    def _split(self) -> frozenset[str]:
+        """The tensors that may come as a list of one a batch row, each with rows of its own."""
+        tensors = (each for each in self._arguments.values() if isinstance(each, DeclaredTensor))
+        return frozenset(each.name for each in tensors if each.split)
+
+    def _definitions(self) -> dict[str, Expr]:
+        """What sizes are defined by."""
+        known = ((name, size.definition) for name, size in self._dims.items())
+        return {name: definition for name, definition in known if definition is not None}
 
     def _own_rows(self) -> dict[str, Expr]:
         """The rows of tensors that have place for fewer than the largest of their kind, by name."""

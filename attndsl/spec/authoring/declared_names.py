@@ -74,6 +74,8 @@ class DeclaredNames:
         self._axes: dict[str, Expr] = {}
         self._arguments: dict[str, DeclaredTensor | ParamSpec] = {}
         self._results: dict[str, tuple[Output, str, dict[str, str | tuple[str, Expr]]]] = {}
+        self._derived: list[Constraint] = []
+        """The constraints that no author states: what results need of their arguments."""
         self._group = ConstraintGroup()
         self._keyword_only = False
 

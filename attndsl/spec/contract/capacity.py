@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
+from attndsl.base.source_location import SourceLine
 from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, minimum
 from attndsl.graph.nodes import (
     CacheAppend,
@@ -19,14 +20,13 @@ from attndsl.graph.nodes import (
     Paged,
     Ring,
     Rows,
-    Scalar,
     Scores,
     Selected,
     WeightedSum,
 )
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both, chosen_rows
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.key_ranges import number_of
+from attndsl.spec.contract.key_ranges import entry_or_number, number_of
 from attndsl.spec.contract.known_conditions import known_of
 from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, is_number, never_negative
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
@@ -38,10 +38,10 @@ Shapes = Mapping[str, Sequence[Expr]]
 
 
 def capacity_constraints(
-    root: Node, lengths: frozenset[str], axes: Axes, own: Axes, known: Iterable[Constraint]
+    root: Node, axes: Axes, own: Axes, known: Iterable[Constraint]
 ) -> Iterator[Constraint]:
-    """That ``lengths`` are at most the rows of the tensor whose valid rows they count, and that keys and
-    values have equally many where no length counts them.
+    """That lengths are at most the rows of the tensor whose valid rows they count, and that keys and values
+    have equally many where no length counts them.
 
     ``own``: the rows of tensors that have place for fewer than the largest. Rows with a start of their own
     are not meant: where they lie outside, the batch row has none. What a constraint in ``known`` says is not
@@ -52,17 +52,13 @@ def capacity_constraints(
         return
 
     def wanted(rows: Rows) -> bool:
-        return isinstance(rows, Dense) and rows.start is None and _counted_by(rows.length) in lengths
+        return isinstance(rows, Dense) and rows.start is None and rows.length is not None
 
     for rows, when in ConditionalReads(root, wanted, Rows):
-        name, capacity = _counted_by(rows.length), _stored_rows(rows, own, axes["T"])
-        if stated.compares(("<=", "=="), _is_element_of(name), capacity, known_of(when)):
-            continue
-        condition, text = Load(name, _B) <= capacity, f"must be at most {capacity}, the rows there are"
-        over = {_B.name: axes["B"]}
-        yield stated.with_rule(
-            Constraint(condition, text, LengthRangeError, when, over, where=rows.where), when
-        )
+        count, capacity = entry_or_number(rows.length), stored_rows(rows, own, axes["T"])
+        if count is not None:
+            text = f"must be at most {capacity}, the rows there are"
+            yield from at_most(count, capacity, text, when, axes, stated, rows.where)
     if own:
         yield from _equal_rows(root, own, axes["T"])
 
@@ -73,28 +69,43 @@ def _equal_rows(root: Node, own: Axes, largest: Expr) -> Iterator[Constraint]:
         if not isinstance(node, WeightedSum):
             continue
         for below in (each for each in node.weights.walk() if isinstance(each, Scores)):
-            keys, values = (_stored_rows(each, own, largest) for each in (below.keys, node.values))
+            keys, values = (stored_rows(each, own, largest) for each in (below.keys, node.values))
             if below.keys.length is None and not keys.same(values):
                 text = "keys and values must have equally many rows"
                 yield Constraint(keys == values, text, ShapeError, where=node.where)
 
 
-def _stored_rows(rows: Node, own: Axes, largest: Expr) -> Expr:
+def stored_rows(rows: Node, own: Axes, largest: Expr) -> Expr:
     """The rows that the tensor of a source has place for."""
     return next(
         (own[each.name] for each in rows.walk() if isinstance(each, Input) and each.name in own), largest
     )
 
 
-def _counted_by(length: Node | None) -> str:
-    """The tensor whose entries are the rows of each batch row."""
-    if isinstance(length, Input):
-        return length.name
-    value = length.value if isinstance(length, Scalar) else None
-    return value.source if isinstance(value, Load) and value.index.same(_B) else ""
+def at_most(
+    count: Expr,
+    most: Expr,
+    text: str,
+    when: Expr | None,
+    axes: Axes,
+    stated: StatedRules,
+    where: SourceLine,
+) -> Iterator[Constraint]:
+    """That the rows of each batch row are at most ``most``, if nothing says so."""
+    met = known_of(when)
+    if isinstance(count, Load):
+        said = stated.compares(("<=", "=="), is_element_of(count.source), most, met)
+    else:
+        said = stated.limits(count, most, when) or stated.compares(_AT_MOST, bounds_number(count), when=met)
+    if said:
+        return
+    over = over_batch(count, axes)
+    rule = Constraint(count <= most, text, LengthRangeError, when, over, where=where)
+    yield stated.with_rule(rule, when)
 
 
-def _is_element_of(name: str) -> Callable[[Expr], bool]:
+def is_element_of(name: str) -> Callable[[Expr], bool]:
+    """Whether an expression is an element of a tensor."""
     return lambda expr: isinstance(expr, Load) and expr.source == name
 
 
@@ -128,7 +139,7 @@ def _entries(
     rows: Paged, table: str, columns: Expr, when: Expr | None, axes: Axes, stated: StatedRules
 ) -> Iterator[Constraint]:
     """That the entries of a table name pages, wherever rows are."""
-    count, elements = number_of(rows.length), _is_element_of(table)
+    count, elements = number_of(rows.length), is_element_of(table)
     if any(elements(part) for each in stated.conditions for part in each.walk()):
         return
     if count is None and rows.length is not None:
@@ -178,7 +189,7 @@ def _not_in_front(
     if sides is not None and stated.compares((*_AT_LEAST, "=="), sides[0].same, sides[1], met):
         return
     text = "rows are written from row 0 on, or behind it"
-    over = _over_batch(first, axes)
+    over = over_batch(first, axes)
     yield stated.with_rule(Constraint(first >= 0, text, LengthRangeError, when, over, where=append.where))
 
 
@@ -196,11 +207,11 @@ def _written_rows(
     if any(stated.limits(each, axes["T"], when) for each in (written, *parts)):
         return
     condition = written <= axes["T"]
-    text, over = f"must fit into the cache, whose rows are {axes['T']}", _over_batch(condition, axes)
+    text, over = f"must fit into the cache, whose rows are {axes['T']}", over_batch(condition, axes)
     yield stated.with_rule(Constraint(condition, text, LengthRangeError, when, over, where=cache.where))
 
 
-def _over_batch(expr: Expr, axes: Axes) -> dict[str, Expr]:
+def over_batch(expr: Expr, axes: Axes) -> dict[str, Expr]:
     """The batch rows, where an expression has one."""
     return {_B.name: axes["B"]} if _B.name in expr.symbols() else {}
 

@@ -143,3 +143,9 @@ def number_of(length: Node | None) -> Expr | None:
     if isinstance(length, Input):
         return None if length.optional else Load(length.name, Symbol(_B))
     return length.value if isinstance(length, Scalar) else None
+
+
+def entry_or_number(length: Node | None) -> Expr | None:
+    """The same, with the entry of a tensor that a call may leave out: a rule that reads one is not asked
+    then."""
+    return Load(length.name, Symbol(_B)) if isinstance(length, Input) else number_of(length)

@@ -41,6 +41,14 @@ class StatedRules:
             self.rules.append(rule)
         return rule
 
+    def repeats(self, rule: Constraint) -> bool:
+        """Whether a rule is stated already for the same calls."""
+        return any(
+            rule.condition.same(other.condition)
+            and (other.when is None or (rule.when is not None and rule.when.same(other.when)))
+            for other in self.rules
+        )
+
     def compares(
         self,
         ops: Sequence[str],
@@ -59,6 +67,15 @@ class StatedRules:
             part.op in ops and subject(part.left) and (limit is None or part.right.same(limit))
             for rule in self.rules
             if applies(rule, when or {})
+            for part in conjuncts(rule.condition)
+            if isinstance(part, Compare)
+        )
+
+    def bounds_anywhere(self, ops: Sequence[str], subject: Callable[[Expr], bool]) -> bool:
+        """Whether a condition compares a subject on its left with anything, be it of some calls alone."""
+        return any(
+            part.op in ops and subject(part.left)
+            for rule in self.rules
             for part in conjuncts(rule.condition)
             if isinstance(part, Compare)
         )
@@ -87,6 +104,13 @@ def bounds_number(number: Expr) -> Callable[[Expr], bool]:
     return lambda expr: any(_rises(expr, each) for each in named)
 
 
+def bounds_elements(number: Expr) -> Callable[[Expr], bool]:
+    """The same, of an element wherever a rule reads one: what bounds all entries of a tensor bounds each."""
+    tensors = {each.source for each in _elements_with(number, _bounded)}
+    bounds = bounds_number(number)
+    return lambda expr: bounds(expr) or (isinstance(expr, Load) and expr.source in tensors)
+
+
 def covers_number(number: Expr) -> Callable[[Expr], bool]:
     """Whether a number is at most what an expression is: what limits the expression limits the number.
 
@@ -99,6 +123,11 @@ def covers_number(number: Expr) -> Callable[[Expr], bool]:
 def never_negative(number: Expr) -> bool:
     """Whether a number is at least 0 whatever its elements are."""
     return _at_least(number, Const(0))
+
+
+def no_less(expr: Expr, part: Expr) -> bool:
+    """Whether an expression is no less than a part of it, which is not negative."""
+    return _at_least(expr, part)
 
 
 def _elements_with(number: Expr, relation: _Relation) -> list[Load]:

@@ -149,7 +149,7 @@ class Filler:
         for name, axis in self.space.measures.items():
             if axis == "T" and name in self.made:
                 rows = np.asarray(self.made[name], np.int64).reshape(-1)
-                rows = np.diff(rows, prepend=0) if self.space.operator.tensor(name).prefix_sums else rows
+                rows = np.diff(rows, prepend=0) if name in self.space.summed else rows
                 return np.broadcast_to(rows[-batch:] if rows.size > batch else rows, (batch,))
         return np.full(batch, self.extents["T"])
 
@@ -180,6 +180,8 @@ class Filler:
             return np.stack(made) if made and self.number(spec.name) % 5 == 4 else list(made)
         if isinstance(made, list):
             return list(made)
+        if spec.kind == "tensor" and spec.name in self.space.measures:  # numbers of rows are drawn as int64
+            return made.astype(DTYPES[self.dtype(spec.name)])
         if spec.kind == "lengths" and self.assignment.get(fill_of(spec.name)) in ("mixed", "edges"):
             return made.tolist()
         return [made] * spec.sequence_of if spec.sequence_of else made
@@ -231,7 +233,7 @@ class Filler:
     def _integers(self) -> None:
         count = self.rows_counted()
         for name in self.roles.named(argument_roles.START):
-            if self.space.operator.tensor(name).kind == "lengths":
+            if name in self.made or self.space.operator.tensor(name).kind == "lengths":
                 continue
             room = self.extents["T"] - int(count.max(initial=0))
             padding = int(self.rng.choice([0, room, room // 2, -3, room + 1]))

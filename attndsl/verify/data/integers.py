@@ -49,13 +49,14 @@ class Integers:
 
     def start_from(self, arrays: Mapping[str, Array]) -> None:
         """Take the elements of earlier tensors instead of those drawn, as far as they fit."""
-        sums = {spec.name for spec in self.specs if spec.prefix_sums}
+        sums = self.space.summed
         for name, rows in self.rows.items():
             if name in arrays:
                 earlier = arrays[name].reshape(-1).astype(rows.dtype)
                 known = np.diff(earlier, prepend=0) if name in sums else earlier
                 count = min(known.size, rows.size)
                 rows[:count] = np.minimum(known[:count], self.longest[name][:count])
+                rows[:] = self._within_total(name, rows)
 
     def solve(self) -> dict[str, Array] | None:
         """The tensors as they are passed, or None if no legal ones were found."""
@@ -69,7 +70,7 @@ class Integers:
 
     def arrays(self) -> dict[str, Array]:
         """The tensors in their shapes; prefix sums summed."""
-        sums = {spec.name for spec in self.specs if spec.prefix_sums}
+        sums = self.space.summed
         return {
             name: (np.cumsum(rows) if name in sums else rows).reshape(
                 self.shapes[name] if rows.size > 1 else rows.shape
@@ -88,7 +89,13 @@ class Integers:
         kind = self.assignment.get(fill_of(spec.name), "mixed")
         if len(shape) == 2:  # queries, then keys
             return np.concatenate([self._lengths(kind, each, shape[1], spec) for each in ("Q", "T")])
-        return self._lengths(kind, axis, int(np.prod(shape)), spec)
+        return self._within_total(spec.name, self._lengths(kind, axis, int(np.prod(shape)), spec))
+
+    def _within_total(self, name: str, rows: Array) -> Array:
+        """Lengths that fit together into a tensor which has place for so many rows: all become shorter."""
+        axis = self.space.totals.get(name, "")
+        total, most = int(rows.sum()), self.extents.get(axis, 0)
+        return rows if axis not in self.extents or total <= most else rows * most // total
 
     def _lengths(self, kind: str, axis: str, count: int, spec: TensorSpec) -> Array:
         rng = self.rng
@@ -103,7 +110,7 @@ class Integers:
             return rng.choice([0, 1, 1, 1, 2], count) if axis != "J" else np.ones(count, np.int64)
         most = self.extents.get(axis, 1)
         if kind == "single":
-            count = 1 if spec.one_for_all else count
+            count = 1 if spec.one_for_all and spec.kind == "lengths" else count
             return rng.integers(0, most + 1, count)
         if kind in ("full", "zero", "one"):
             found = np.full(count, {"full": most, "zero": 0, "one": min(1, most)}[kind])

@@ -18,6 +18,7 @@ from attndsl.graph.nodes import (
     Lookup,
     Node,
     Opposite,
+    Packed,
     PackedQueries,
     Paged,
     Quantize,
@@ -103,7 +104,19 @@ def measures(graph: Graph, integers: frozenset[str]) -> dict[str, str]:
 
 
 def _by_group(rows: Rows) -> bool:
-    return isinstance(rows, Listed) and rows.index is not None
+    """Whether rows are counted along U: those of a tensor that groups share."""
+    if not isinstance(rows, Listed) or rows.index is None:
+        return False
+    return "U" in getattr(rows.tensors, "axes", ())
+
+
+def totals(graph: Graph) -> dict[str, str]:
+    """The tensors that hold the ends of packed rows, each with the axis of these: of keys U, of queries S."""
+    return {
+        node.ends.name: "U" if isinstance(node, Packed) else "S"
+        for node in graph.nodes
+        if isinstance(node, Packed | PackedQueries) and isinstance(node.ends, Input)
+    }
 
 
 def _integers_of(node: Node | None) -> Iterator[str]:

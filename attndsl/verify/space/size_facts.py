@@ -11,12 +11,13 @@ from attndsl.compiler.stored_schedules import used_options
 from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.compiled_evaluation import Function, compiled
+from attndsl.graph.graph import Graph
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import largest_of
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.space.argument_roles import measures
+from attndsl.verify.space.argument_roles import measures, totals
 from attndsl.verify.space.values import Values, longest_keys_of
 
 EXTENTS = "(extents)"
@@ -60,8 +61,29 @@ class SizeFacts:
 
     @cached_property
     def integers(self) -> tuple[TensorSpec, ...]:
-        """The tensors of lengths, indices and prefix sums."""
-        return tuple(spec for spec in self.operator.tensors if spec.kind == "lengths")
+        """The tensors of lengths, indices and prefix sums: those that are declared as such, and plain inputs
+        that a source of rows counts with."""
+        declared = {spec.name for spec in self.operator.tensors if spec.kind == "lengths"}
+        plain = {spec.name for spec in self.operator.tensors if _may_count(spec)}
+        counted = declared | measures(self._graph, frozenset(declared | plain)).keys()
+        return tuple(spec for spec in self.operator.tensors if spec.name in counted)
+
+    @cached_property
+    def summed(self) -> frozenset[str]:
+        """The integer tensors that are prefix sums, whose lengths are drawn and added up."""
+        ends = totals(self._graph)
+        return frozenset(spec.name for spec in self.integers if spec.prefix_sums or spec.name in ends)
+
+    @cached_property
+    def totals(self) -> dict[str, str]:
+        """The prefix sums that need not end with the last row, each with the axis of all rows. Declared
+        ones have the rule for their last one that their author states."""
+        declared = {spec.name for spec in self.integers if spec.prefix_sums}
+        return {name: axis for name, axis in totals(self._graph).items() if name not in declared}
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return self.operator.graph(frozenset(spec.name for spec in self.operator.tensors))
 
     @cached_property
     def shapes(self) -> dict[str, dict[str, tuple[Function, ...]]]:
@@ -74,9 +96,7 @@ class SizeFacts:
     @cached_property
     def measures(self) -> dict[str, str]:
         """What each integer tensor counts, see :func:`~attndsl.verify.space.argument_roles.measures`."""
-        everything = frozenset(spec.name for spec in self.operator.tensors)
-        names = frozenset(spec.name for spec in self.integers)
-        return measures(self.operator.graph(everything), names)
+        return measures(self._graph, frozenset(spec.name for spec in self.integers))
 
     def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
         """The attention axes' sizes that ``env`` tells."""
@@ -123,3 +143,11 @@ class SizeFacts:
     @cached_property
     def _extents(self) -> tuple[tuple[str, Function], ...]:
         return tuple((role, compiled(size)) for role, size in self.operator.axis_extents.items())
+
+
+def _may_count(spec: TensorSpec) -> bool:
+    """Whether a plain input is a list of integers, as lengths are."""
+    alone = spec.kind == "tensor" and not spec.sequence_of and spec.list_of is None and not spec.at_least
+    integral = {*spec.dtypes} <= {"int32", "int64"}
+    flat = [len(layout.shape()) == 1 for layout in spec.layouts.values()]
+    return alone and integral and bool(flat) and all(flat)

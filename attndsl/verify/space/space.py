@@ -109,7 +109,7 @@ class CaseSpace(VariableValues):
                 found[layout_of(spec.name).name] = tuple(spec.layouts)
             if spec.split:
                 found[split_of(spec.name).name] = (False, False, True)
-            if spec.kind == "lengths":
+            if spec.name in self._integer_names:
                 found[fill_of(spec.name)] = LENGTH_FILLS
                 if longest := self.lengths_values(spec):
                     found[longest_of(spec.name).name] = longest
@@ -374,7 +374,7 @@ class CaseSpace(VariableValues):
     def _told_of(self, spec: TensorSpec) -> _Told:
         name = spec.name
         carried = [split_of(name).name] if spec.split else []
-        carried += [fill_of(name)] if spec.kind == "lengths" else []
+        carried += [fill_of(name)] if name in self._integer_names else []
         carried += [longest_of(name).name] if spec.prefix_sums else []
         sizes = {key: self._shown[name, key] for key in spec.layouts}
         return _Told(
@@ -425,7 +425,7 @@ class CaseSpace(VariableValues):
                 longest=longest_of(spec.name).name,
                 keys=longest_keys_of(spec.name),
                 fallback=0 if self.measures.get(spec.name) == "G" else 1,
-                summed=spec.prefix_sums,
+                summed=spec.name in self.summed,
                 shapes=self.shapes[spec.name],
             )
             for spec in self.integers
