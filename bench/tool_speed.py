@@ -30,7 +30,9 @@ from functools import partial
 from pathlib import Path
 
 import attndsl
-from attndsl.codegen.kernel_set.kernel_request import KernelRequest, wanted_specializations
+from attndsl.base.garbage import seldom_collected
+from attndsl.codegen.kernel_set.kernel_request import wanted_specializations
+from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
 from attndsl.spec.operator.loader import load, shipped_names
@@ -164,16 +166,18 @@ def _fastest(runs: list[Taken]) -> Taken:
 
 
 def compilations(names: tuple[str, ...]) -> Iterator[tuple[str, Taken]]:
-    """Each specialization that ``attndsl generate`` makes of some operators, with what it takes."""
-    for name in names:
-        operator = load(name)
-        for each in (operator, *operator.modes):
-            for wanted in wanted_specializations(each, KernelRequest()):
-                label = f"{each.name} {wanted.special}"
-                try:
-                    yield label, taken_here(partial(compile_operator, each, wanted.special))
-                except NotLowered:
-                    continue
+    """Each specialization that ``attndsl generate`` makes of some operators, with what it takes there: what
+    one leaves in cycles is not looked through in the time of the next."""
+    with seldom_collected():
+        for name in names:
+            operator = load(name)
+            for each in (operator, *operator.modes):
+                for wanted in wanted_specializations(each, KernelRequest()):
+                    label = f"{each.name} {wanted.special}"
+                    try:
+                        yield label, taken_here(partial(compile_operator, each, wanted.special))
+                    except NotLowered:
+                        continue
 
 
 def taken_here(work: Callable[[], object]) -> Taken:
