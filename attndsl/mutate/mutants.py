@@ -144,17 +144,25 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     file = kernels[0].plan
     source = EmittedText(kernels[0].files[file])
     by_key = _by_key_name(kernels)
+    flags, members = plan_rules.selecting_flags(source), plan_rules.members_of_kernels(source)
+    told = {by_key[key].kernel: (flags[key], members[key]) for key in flags if key in by_key}
     for defect in defects_of(source, plan_rules.RULES):
         name = _name(kernels[0], file, defect)
         keys = [key for key in plan_rules.chosen_kernels(source, defect.span) if key in by_key]
-        fitting = [by_key[key] for key in keys] or _using(kernels, by_key, source, defect.span)
+        fitting = [by_key[key] for key in keys] or _using(kernels, told, source, defect.span)
         yield _mutant(source, file, defect, name, _pick(fitting, name))
 
 
 def _using(
-    kernels: Sequence[KernelFiles], by_key: Mapping[str, KernelFiles], source: SourceModel, place: Span
+    kernels: Sequence[KernelFiles],
+    told: Mapping[str, tuple[Mapping[str, bool], frozenset[str]]],
+    source: SourceModel,
+    place: Span,
 ) -> Sequence[KernelFiles]:
-    """The kernels for whose calls a place of a plan decides something that they read."""
+    """The kernels for whose calls a place of a plan decides something that they read.
+
+    ``told``: by kernel, the flags that lead to it and what the plan is told of it.
+    """
     fitting = kernels
     field = plan_rules.computed_field(source, place)
     if field is not None:
@@ -163,11 +171,8 @@ def _using(
     flags, members = plan_rules.wanted_flags(source, place), plan_rules.used_members(source, place)
     if not flags and not members:
         return fitting
-    asked, told = plan_rules.selecting_flags(source), plan_rules.members_of_kernels(source)
     taking = {
-        by_key[key].kernel
-        for key, own in asked.items()
-        if key in by_key and flags.items() <= own.items() and members <= told[key]
+        name for name, (own, known) in told.items() if flags.items() <= own.items() and members <= known
     }
     return [each for each in fitting if each.kernel in taking] or fitting
 

@@ -25,7 +25,7 @@ _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 _MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) ="), re.compile(r"(?<!\.)\bkernel\.(\w+)")
-_GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0")
+_GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0(\s*\?)?")
 
 
 def _fields(source: EmittedText) -> Iterator[tuple[StatementText, str]]:
@@ -140,9 +140,8 @@ def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
         return {}
     found = {}
     for match in _GIVEN.finditer(source.code, statement.span.start, statement.span.end):
-        question = match.end() + len(source.code[match.end() :]) - len(source.code[match.end() :].lstrip())
-        if source.code[question] == "?" and match.end() <= place.start:
-            colon = _other_branch(source.code, question)
+        if match[3] and match.end() <= place.start:
+            colon = _other_branch(source.code, match.end() - 1)
             found[match[1]] = (match[2] == "!=") == (place.start < colon)
         elif statement.function == "BlocksWait":
             found[match[1]] = match[2] == "!="
