@@ -87,7 +87,7 @@ class _Checks:
         self.alone = [rule for rule in late if not rule.tensors() and rule.symbols() <= params]
         sums = {spec.name for spec in self.operator.tensors if spec.prefix_sums}
         rest = [rule for rule in late if rule not in self.alone]
-        self.sums = [r for r in rest if r.argument in sums and not issubclass(r.error, Warning)]
+        self.sums = [r for r in rest if r.argument in sums and not r.warns]
         self.rest = [rule for rule in rest if not any(rule is other for other in self.sums)]
         self.target = [rule for rule in self.operator.constraints if rule.target and on_host(rule, names)]
 
@@ -139,7 +139,7 @@ class _Checks:
         self, name: str, doc: str, rules: list[Constraint], *, sizes: bool = False
     ) -> CheckFunction:
         lines = tuple(line for rule in rules for line in self.writer.lines(rule))
-        warns = any(issubclass(rule.error, Warning) for rule in rules)
+        warns = any(rule.warns for rule in rules)
         parameters = (_CALL_SIZES if sizes else _CALL) + (
             ", std::vector<std::string> &warnings" if warns else ""
         )
@@ -381,7 +381,7 @@ class _Checks:
         }
         for rule in self.rest:
             plain = rule.condition.symbols() <= params and not rule.tensors() and not rule.over
-            if plain and rule.symbols() & stated & params and not issubclass(rule.error, Warning):
+            if plain and rule.symbols() & stated & params and not rule.warns:
                 yield rule
 
     def _layout(self, layout: Layout) -> str:

@@ -105,7 +105,7 @@ class ConstraintWriter:
         advice = self._advice(constraint)
         error = string(constraint.error.__name__)
         head = f"Violation({error}, kOperator, {subject},"
-        if issubclass(constraint.error, Warning):
+        if constraint.warns:
             yield f"warnings.push_back({head}"
             yield from (INDENT + piece for piece in text[:-1])
             yield f"{INDENT}{text[-1]}, {shown}, {advice}).message);"

@@ -185,7 +185,7 @@ class _Search:
                 yield Constraint(bound, "must be in its range", argument=name)
         known = {*self.known, *named}
         for rule in self.operator.constraints:
-            if rule.symbols() & asked and rule.decided_by(known) and not issubclass(rule.error, Warning):
+            if rule.symbols() & asked and rule.decided_by(known) and not rule.warns:
                 yield rule
 
     def nearest(self) -> tuple[HeadSizes, ...]:

@@ -211,7 +211,7 @@ def _contract(
     known = {given(name).name: name in passed for name in told}
     found = []
     for rule in operator.constraints:
-        if rule.symbols() <= known.keys() or issubclass(rule.error, Warning):
+        if rule.symbols() <= known.keys() or rule.warns:
             continue
         if rule.decided_by(known.keys() | asked):
             condition = rule.condition if rule.when is None else (rule.when == 0) | rule.condition

@@ -209,10 +209,7 @@ class Names:
         return tuple(
             rule
             for rule in self.operator.constraints
-            if rule.when is None
-            and rule.decided_by(of)
-            and rule.symbols() == of
-            and not issubclass(rule.error, Warning)
+            if rule.when is None and rule.decided_by(of) and rule.symbols() == of and not rule.warns
         )
 
     def takes(self, item: Argument, value: object) -> bool:

@@ -20,7 +20,7 @@ _STORED_ELSEWHERE = frozenset({"U", "G"})
 
 def plain_rules(operator: Contract) -> Iterator[Constraint]:
     """The constraints that a call must keep and that speak of no index."""
-    return (rule for rule in operator.constraints if not rule.over and not issubclass(rule.error, Warning))
+    return (rule for rule in operator.constraints if not rule.over and not rule.warns)
 
 
 def stated_ranges(operator: Contract) -> dict[str, Range]:
