@@ -27,6 +27,7 @@ from attndsl.verify.cases.case import Case, drawn_case, head_variable, kernel_ke
 from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
+from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.situations import Situation, situations
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
@@ -34,6 +35,7 @@ from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import (
+    FEW,
     FILL,
     GROUP,
     PROBE,
@@ -253,6 +255,9 @@ class _Member:
                 )
                 if drawn is None or not self._is_affordable(drawn[1], workload):
                     continue  # the next candidate
+                demand = self._demand(turn) if attempt < _PINNED else None
+                if demand is not None and not demand.holds(drawn[1]):
+                    continue
                 if wanted is None or wanted.takes(drawn[1]):
                     if wanted is None:  # wide rows are asked for in two ways, of which a turn tries one
                         self._hopeless |= asked - solved - {WIDE, ""}
@@ -447,13 +452,25 @@ class _Member:
         return levels[min(attempt // _PINNED, len(levels) - 1)]
 
     def _of_situation(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
-        """What brings every second case of a wanted kernel, after the first ones, into a situation that none
-        has been in, such as a row without keys among others."""
+        """What makes a case of a wanted kernel what it is asked for; where it is asked for nothing, what
+        brings every second one after the first ones into a situation that none has been in."""
+        if (demand := self._demand(turn)) is not None:
+            return dict(demand.pins(rng))
         number = turn // len(self._wanted) - len(FIRST)
         unmet = [each for each in self._situations if each.name not in self._met]
         if number < 0 or number % 2 or not unmet:
             return {}
         return dict(unmet[int(rng.integers(len(unmet)))].pins(rng))
+
+    def _demand(self, turn: int) -> Demand | None:
+        """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
+        turn of few tasks with many keys, which most of them need."""
+        number = turn // (len(self._wanted) or 1) - len(FIRST)
+        if not self._wanted or number < 0 or WORKLOADS[self._place(turn)] != FEW:
+            return None
+        same = range(turn % len(self._wanted) + len(FIRST) * len(self._wanted), turn, len(self._wanted))
+        before = sum(WORKLOADS[self._place(each)] == FEW for each in same)
+        return demands(self.space)[before] if before < len(demands(self.space)) else None
 
     def _first(self, turn: int) -> tuple[str, str] | None:
         """Data and work of one of the first cases of a wanted kernel; None of others."""
