@@ -60,6 +60,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW = (
     "several steps of a merge on a core",
     "tasks of one row",
 )
+LAST_ROW = "a task of one row after larger ones"
 
 
 def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
@@ -84,6 +85,8 @@ def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
         ({"lengths": [160, 0, 150]}, {ONE_ROW}),  # of one tile, which nothing splits
         ({"lengths": [1600] * 4, "heads": 96}, {SUNK_PARTS}),  # 48 steps, one for each vector core
         ({"lengths": [1600] * 5, "heads": 96}, {SUNK_PARTS, MERGES}),
+        ({"lengths": [160] * 2, "heads": 258}, {LAST_ROW}),  # 129 rows
+        ({"lengths": [160] * 2, "heads": 260}, set()),
     ],
 )
 def test_whether_a_call_is_what_a_case_of_a_kernel_is_asked_for(call: dict[str, Any], met: set[str]) -> None:
@@ -96,8 +99,9 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
     kernel = UserProject.at(generated_dir() / operator.name, operator).kernels()[0]
     (member,) = Stream(operator, kernels=(kernel,)).members
     asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(16)]
-    assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW]
-    assert not any(asked[:3]) and {member._workload(n, 0) for n, name in enumerate(asked) if name} == {FEW}
+    assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
+    found = [member._workload(turn, 0) for turn, name in enumerate(asked) if name]
+    assert not any(asked[:3]) and found == [FEW] * 4 + ["many"]
     (plain,) = Stream(operator).members
     assert not any(plain._demand(turn) for turn in range(16))
 
@@ -105,6 +109,6 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
 def test_blocks_are_selected_from_several_sorted_groups() -> None:
     """Of small steps between blocks alone: a tile of 512 keys has three groups of 32 then."""
     (space,) = spaces(ops.nsa_compress_attention)
-    demand = demands(space)[-1]
+    (demand,) = (each for each in demands(space) if each.name == "several groups of sorted blocks")
     steps = [demand.pins(np.random.default_rng(seed)) for seed in range(20)]
     assert {each["select_block_size"] // each["compress_stride"] for each in steps} <= {1, 2, 3, 4, 5}

@@ -255,7 +255,7 @@ class _Member:
                 )
                 if drawn is None or not self._is_affordable(drawn[1], workload):
                     continue  # the next candidate
-                demand = self._demand(turn) if attempt < _PINNED else None
+                demand = self._demand(turn, attempt)
                 if demand is not None and not demand.holds(drawn[1]):
                     continue
                 if wanted is None or wanted.takes(drawn[1]):
@@ -422,16 +422,18 @@ class _Member:
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
         first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
         own = first_sizes(self.space, rng, first[0]) if first and attempt < _PINNED else {}
+        demand = self._demand(turn, attempt)
+        whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
             likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
             pins = {name: value for name, value in {**likely, **kernel.pins}.items() if name in variables}
             for name, sizes in kernel.sizes.items():
                 if name in variables:
-                    pins[name] = sizes[int(rng.integers(len(sizes)))]
+                    pins[name] = sizes[0 if whole else int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)
-            pins |= self._of_situation(rng, turn) if attempt < _PINNED else {}
+            pins |= self._of_situation(rng, turn, attempt)
             assignment = solve(self.space, rng, {**own, **self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
@@ -439,6 +441,8 @@ class _Member:
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
+        if (demand := self._demand(turn, attempt)) is not None:
+            return demand.workload_of(attempt // _PINNED)
         first = self._first(turn)
         workload = first[1] if first else WORKLOADS[self._place(turn)]
         words = workload.split()
@@ -451,25 +455,25 @@ class _Member:
         levels = [each for each in (workload, *less, "") if each not in self._hopeless]
         return levels[min(attempt // _PINNED, len(levels) - 1)]
 
-    def _of_situation(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
+    def _of_situation(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
         """What makes a case of a wanted kernel what it is asked for; where it is asked for nothing, what
         brings every second one after the first ones into a situation that none has been in."""
-        if (demand := self._demand(turn)) is not None:
+        if (demand := self._demand(turn, attempt)) is not None:
             return dict(demand.pins(rng))
         number = turn // len(self._wanted) - len(FIRST)
         unmet = [each for each in self._situations if each.name not in self._met]
-        if number < 0 or number % 2 or not unmet:
+        if attempt >= _PINNED or number < 0 or number % 2 or not unmet:
             return {}
         return dict(unmet[int(rng.integers(len(unmet)))].pins(rng))
 
-    def _demand(self, turn: int) -> Demand | None:
+    def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
         turn of few tasks with many keys, which most of them need."""
-        number = turn // (len(self._wanted) or 1) - len(FIRST)
-        if not self._wanted or number < 0 or WORKLOADS[self._place(turn)] != FEW:
+        of = len(self._wanted)
+        if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST) or WORKLOADS[self._place(turn)] != FEW:
             return None
-        same = range(turn % len(self._wanted) + len(FIRST) * len(self._wanted), turn, len(self._wanted))
-        before = sum(WORKLOADS[self._place(each)] == FEW for each in same)
+        earlier = range(turn % of + of * len(FIRST), turn, of)
+        before = sum(WORKLOADS[self._place(each)] == FEW for each in earlier)
         return demands(self.space)[before] if before < len(demands(self.space)) else None
 
     def _first(self, turn: int) -> tuple[str, str] | None:

@@ -15,37 +15,51 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.expr import Symbol
-from attndsl.graph.nodes import IndexCondition, Replace, TopK, WindowSum
+from attndsl.graph.nodes import IndexCondition, Node, Replace, TopK, WindowSum
 from attndsl.spec.binding.call import Call
 from attndsl.tile.instructions.sort import GROUP as SORTED_TOGETHER
-from attndsl.tile.instructions.units import block_elements
+from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.verify.cases.deciding_values import values_for
 from attndsl.verify.cases.features import key_counts, work_of
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, GAPS, GROUP, MASK, RAMP, SUNK, fill_of
+from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SUNK, fill_of
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
 _SEVERAL_ROWS = 3
 """Batch rows, so that strides between them count, and one of them may be without keys."""
-_ROWS_OF_STEP = block_elements("float32")
-"""Rows of a vector step of few rows: their statistics fill a block."""
+_LANES, _ROWS_OF_STEP = repeat_elements("float32"), block_elements("float32")
+"""Lanes of a repeat; rows of a vector step of few rows, whose statistics fill a block."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """``pins``: draws values of variables with which calls tend to meet it; ``holds``: whether one does."""
+    """``pins``: draws values of variables with which calls tend to meet it; ``holds``: whether one does;
+    ``workload``: what its cases are about; ``whole``: whether rows have all channels of the kernel, so that
+    its last lanes count."""
 
     name: str
     pins: Callable[[np.random.Generator], Mapping[str, Any]]
     holds: Callable[[Call], bool]
+    workload: str = FEW
+    whole: bool = False
+
+    def workload_of(self, level: int) -> str:
+        """What is asked for first, and then: where rows are as many as keys, long ones make no few tasks."""
+        return self.workload.replace("long", "several") if level else self.workload
 
 
 @kept
 def demands(space: CaseSpace) -> tuple[Demand, ...]:
     """Those of an operator, in the order in which cases are asked for them."""
-    split = space.schedule.split_kv != 1
-    return (*(_of_split_keys(space) if split else ()), _one_row(space), *_sorted_blocks(space))
+    selects = any(isinstance(node, TopK) for node in _nodes(space))  # of all keys of a row
+    split = space.schedule.split_kv != 1 and not selects
+    of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
+    return (*of_parts, _one_row(space), *_last_row(space))
+
+
+def _nodes(space: CaseSpace) -> Iterator[Node]:
+    return (node for root in space.operator.roots for node in root.walk())
 
 
 def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
@@ -70,11 +84,17 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
             lambda rng: {FILL: RAMP, **_several_rows(space, rng), **hidden},
             has_empty_row,
         )
-    yield Demand("parts of scores far below 0", lambda rng: {FILL: SUNK}, is_split)
+    yield Demand(
+        "parts of scores far below 0",
+        lambda rng: {FILL: SUNK, **_short_last_tile(space, rng)},
+        is_split,
+        whole=True,
+    )
     yield Demand(
         "several steps of a merge on a core",
         lambda rng: {FILL: RAMP, **_many_results(space, rng)},
         lambda call: is_split(call) and _merge_steps(call) > _vector_cores(space),
+        whole=True,
     )
 
 
@@ -95,11 +115,31 @@ def _one_row(space: CaseSpace) -> Demand:
     return Demand("tasks of one row", lambda rng: {**_several_rows(space, rng), **group, **single}, holds)
 
 
+def _last_row(space: CaseSpace) -> Iterator[Demand]:
+    """Cores that get tasks of one row after tasks of many: the second vector core has none left then, but
+    what it has begun is to be finished."""
+    rows = space.schedule.max_rows + 1
+    queries = space.operator.axis_extents.get("Q")
+    if isinstance(queries, Symbol) and queries.name in space.variables:
+        pins = {queries.name: rows, **({GROUP: 1} if GROUP in space.variables else {})}
+    elif GROUP in space.variables:
+        pins = {GROUP: rows}
+    else:
+        return
+
+    def holds(call: Call) -> bool:
+        sizes = call.extents
+        group = sizes.get("N", 1) // max(sizes.get("K", 1), 1)
+        whole, rest = divmod(sizes.get("Q", 1) * group, space.schedule.max_rows)
+        return whole > 0 and rest == 1
+
+    yield Demand("a task of one row after larger ones", lambda rng: pins, holds, "many")
+
+
 def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
     """Tiles of keys that end several groups of blocks that are selected from."""
-    nodes = [node for root in space.operator.roots for node in root.walk()]
-    steps = [node.step for node in nodes if isinstance(node, WindowSum)]
-    if not steps or not any(isinstance(node, TopK) for node in nodes):
+    steps = [node.step for node in _nodes(space) if isinstance(node, WindowSum)]
+    if not steps:
         return
     most = space.edges[0][0] // (_GROUPS * SORTED_TOGETHER)
     small = (steps[0] >= 1) & (steps[0] <= most)
@@ -124,11 +164,23 @@ def _many_results(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
     return {**_at_least(space, "B", _SEVERAL_ROWS, rng), **many}
 
 
+def _short_last_tile(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
+    """Keys of which the last tile has less than one repeat: lanes after them have no score."""
+    tile = space.edges[0][0]
+    return _size(space, "T", lambda size: size > tile and 0 < size % tile < _LANES, rng)
+
+
 def _at_least(space: CaseSpace, role: str, least: int, rng: np.random.Generator) -> dict[str, Any]:
-    """A value of the size of an axis, where it is a variable that may be so large."""
+    return _size(space, role, lambda size: size >= least, rng)
+
+
+def _size(
+    space: CaseSpace, role: str, fits: Callable[[int], bool], rng: np.random.Generator
+) -> dict[str, Any]:
+    """A value of the size of an axis, where it is a variable that has one which fits."""
     extent = space.operator.axis_extents.get(role)
     legal = space.variables.get(extent.name, ()) if isinstance(extent, Symbol) else ()
-    sizes = [each for each in legal if each >= least]
+    sizes = [each for each in legal if fits(each)]
     return {str(extent): sizes[int(rng.integers(len(sizes)))]} if sizes else {}
 
 
