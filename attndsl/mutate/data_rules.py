@@ -10,6 +10,7 @@ from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
+from attndsl.mutate.last_phase import after_all_blocks
 from attndsl.mutate.source_model import CallText, Span
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -30,7 +31,6 @@ _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \((\w+) (> 0)\)\s*\Z")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
 _BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
-_OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
 
 
 def _functions(source: EmittedText) -> Iterator[Span]:
@@ -177,7 +177,7 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     Where a single one does, slots are numbered another way and no more; so are those that never change. What
     comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
-    late = _after_all_blocks(source)
+    late = after_all_blocks(source)
     found = [
         (match.span(2), match[2], (match[1], statement.function in late))
         for statement in source.statements
@@ -187,26 +187,6 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     for span, slot, buffer in found:
         if counts[buffer] > 1:
             yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
-
-
-def _after_all_blocks(source: EmittedText) -> frozenset[str]:
-    """The functions that run only after all blocks have waited for each other: one that is called once and
-    waits before it does anything else, and those that only such functions call."""
-    callers: dict[str, set[str]] = {}
-    working, waiting = set[str](), set[str]()
-    for statement in source.statements:
-        own = statement.function
-        for call in source.calls(statement.span):
-            callers.setdefault(call.name, set()).add(own)
-        if _OF_ALL_BLOCKS.match(source.code, statement.span.start) and own not in working:
-            waiting.add(own)
-        if statement.is_head or source.leading_call(statement) is not None:
-            working.add(own)
-    known = {each.function for each in source.statements}
-    late = {name for name in waiting if len(callers.get(name, ())) == 1}
-    while more := {name for name in known - late if callers.get(name) and late >= callers[name]}:
-        late |= more
-    return frozenset(late)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
