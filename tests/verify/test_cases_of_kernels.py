@@ -14,7 +14,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.kernel_demands import demands
-from attndsl.verify.space.values import FEW, FILL, PROBE, RAMP, SUNK
+from attndsl.verify.space.values import FEW, FILL, PROBE, RAMP, SLOPE, SUNK
 
 KERNELS = (
     ("incre_flash_attention", "incre_flash_attention", "incre_flash_attention_float16_d128"),
@@ -112,3 +112,10 @@ def test_blocks_are_selected_from_several_sorted_groups() -> None:
     (demand,) = (each for each in demands(space) if each.name == "several groups of sorted blocks")
     steps = [demand.pins(np.random.default_rng(seed)) for seed in range(20)]
     assert {each["select_block_size"] // each["compress_stride"] for each in steps} <= {1, 2, 3, 4, 5}
+
+
+def test_parts_rise_in_one_case_and_fall_in_another() -> None:
+    """Either side of a merge is rescaled in one of them alone."""
+    (space,) = spaces(ops.incre_flash_attention)
+    asked = {each.name: each.pins(np.random.default_rng(0)) for each in demands(space)}
+    assert (asked[SUNK_PARTS][SLOPE], asked[MERGES][SLOPE]) == (1.0, -1.0)

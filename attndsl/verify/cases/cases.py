@@ -421,8 +421,9 @@ class _Member:
         """Assignments for the kernel whose turn it is."""
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
         first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
-        own = first_sizes(self.space, rng, first[0]) if first and attempt < _PINNED else {}
         demand = self._demand(turn, attempt)
+        usual = demand is not None or (first is not None and attempt < _PINNED)
+        own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0

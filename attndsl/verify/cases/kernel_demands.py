@@ -22,7 +22,7 @@ from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.verify.cases.deciding_values import values_for
 from attndsl.verify.cases.features import key_counts, work_of
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SUNK, fill_of
+from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK, fill_of
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
@@ -86,13 +86,13 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         )
     yield Demand(
         "parts of scores far below 0",
-        lambda rng: {FILL: SUNK, **_short_last_tile(space, rng)},
+        lambda rng: {FILL: SUNK, SLOPE: 1.0, **_short_last_tile(space, rng)},
         is_split,
         whole=True,
     )
     yield Demand(
         "several steps of a merge on a core",
-        lambda rng: {FILL: RAMP, **_many_results(space, rng)},
+        lambda rng: {FILL: RAMP, SLOPE: -1.0, **_many_results(space, rng)},
         lambda call: is_split(call) and _merge_steps(call) > _vector_cores(space),
         whole=True,
     )
