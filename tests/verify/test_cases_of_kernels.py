@@ -101,7 +101,7 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
     asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(16)]
     assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
     found = [member._workload(turn, 0) for turn, name in enumerate(asked) if name]
-    assert not any(asked[:3]) and found == [FEW] * 4 + ["many"]
+    assert not any(asked[:3]) and found == [FEW] * 4 + ["several many"]
     (plain,) = Stream(operator).members
     assert not any(plain._demand(turn) for turn in range(16))
 

@@ -55,7 +55,7 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     selects = any(isinstance(node, TopK) for node in _nodes(space))  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
     of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
-    return (*of_parts, _one_row(space), *_last_row(space))
+    return (*of_parts, _one_row(space), _last_row(space))
 
 
 def _nodes(space: CaseSpace) -> Iterator[Node]:
@@ -115,25 +115,23 @@ def _one_row(space: CaseSpace) -> Demand:
     return Demand("tasks of one row", lambda rng: {**_several_rows(space, rng), **group, **single}, holds)
 
 
-def _last_row(space: CaseSpace) -> Iterator[Demand]:
+def _last_row(space: CaseSpace) -> Demand:
     """Cores that get tasks of one row after tasks of many: the second vector core has none left then, but
     what it has begun is to be finished."""
-    rows = space.schedule.max_rows + 1
-    queries = space.operator.axis_extents.get("Q")
-    if isinstance(queries, Symbol) and queries.name in space.variables:
-        pins = {queries.name: rows, **({GROUP: 1} if GROUP in space.variables else {})}
-    elif GROUP in space.variables:
-        pins = {GROUP: rows}
-    else:
-        return
+    most = space.schedule.max_rows
+    group = {GROUP: 1} if GROUP in space.variables else {}
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        queries = _size(space, "Q", lambda size: size > most and size % most == 1, rng)
+        return {**queries, **group} if queries else dict.fromkeys(group, most + 1)
 
     def holds(call: Call) -> bool:
         sizes = call.extents
-        group = sizes.get("N", 1) // max(sizes.get("K", 1), 1)
-        whole, rest = divmod(sizes.get("Q", 1) * group, space.schedule.max_rows)
+        heads = sizes.get("N", 1) // max(sizes.get("K", 1), 1)
+        whole, rest = divmod(sizes.get("Q", 1) * heads, most)
         return whole > 0 and rest == 1
 
-    yield Demand("a task of one row after larger ones", lambda rng: pins, holds, "many")
+    return Demand("a task of one row after larger ones", pins, holds, "several many")
 
 
 def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
