@@ -422,7 +422,7 @@ class _Member:
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
         first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
         demand = self._demand(turn, attempt)
-        usual = demand is not None or (first is not None and attempt < _PINNED)
+        usual = demand is not None or (first is not None and attempt < 2 * _PINNED)
         own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):

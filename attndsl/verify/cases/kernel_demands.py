@@ -21,6 +21,7 @@ from attndsl.tile.instructions.sort import GROUP as SORTED_TOGETHER
 from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.verify.cases.deciding_values import values_for
 from attndsl.verify.cases.features import key_counts, work_of
+from attndsl.verify.cases.wanted_kernel import own_pages
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK, fill_of
 
@@ -86,13 +87,23 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         )
     yield Demand(
         "parts of scores far below 0",
-        lambda rng: {FILL: SUNK, SLOPE: 1.0, **_short_last_tile(space, rng), **_most_pages(space)},
+        lambda rng: {
+            FILL: SUNK,
+            SLOPE: 1.0,
+            **_short_last_tile(space, rng),
+            **own_pages(space, 1, space.edges[0][0]),
+        },
         is_split,
         whole=True,
     )
     yield Demand(
         "several steps of a merge on a core",
-        lambda rng: {FILL: RAMP, SLOPE: -1.0, **_many_results(space, rng), **_most_pages(space)},
+        lambda rng: {
+            FILL: RAMP,
+            SLOPE: -1.0,
+            **_many_results(space, rng),
+            **own_pages(space, 1, space.edges[0][0]),
+        },
         lambda call: is_split(call) and _merge_steps(call) > _vector_cores(space),
         whole=True,
     )
@@ -166,13 +177,6 @@ def _short_last_tile(space: CaseSpace, rng: np.random.Generator) -> dict[str, An
     """Keys of which the last tile has less than one repeat: lanes after them have no score."""
     tile = space.edges[0][0]
     return _size(space, "T", lambda size: size > tile and 0 < size % tile < _LANES, rng)
-
-
-def _most_pages(space: CaseSpace) -> dict[str, Any]:
-    """As many pages as there may be: where rows have the same ones, all parts have the same maximum."""
-    extent = space.operator.axis_extents.get("P")
-    legal = space.variables.get(extent.name, ()) if isinstance(extent, Symbol) else ()
-    return {str(extent): max(legal)} if legal else {}
 
 
 def _at_least(space: CaseSpace, role: str, least: int, rng: np.random.Generator) -> dict[str, Any]:
