@@ -273,7 +273,9 @@ def test_all_modes_take_turns():
 
 
 def test_choices_are_spelled_as_numbers_and_as_names():
-    kinds = collections.Counter(type(case.arguments()["calcType"]) for case in made("self_attention").cases[:8])
+    kinds = collections.Counter(
+        type(case.arguments()["calcType"]) for case in made("self_attention").cases[:8]
+    )
     assert set(kinds) == {int, str}
 
 
