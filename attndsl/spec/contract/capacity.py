@@ -28,11 +28,17 @@ from attndsl.spec.contract.conditional_reads import ConditionalReads, both, chos
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.key_ranges import entry_or_number, number_of
 from attndsl.spec.contract.known_conditions import known_of
-from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, is_number, never_negative
+from attndsl.spec.contract.stated_rules import (
+    AT_LEAST,
+    AT_MOST,
+    StatedRules,
+    bounds_number,
+    is_number,
+    never_negative,
+)
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
 
 _B, _COLUMN = Symbol("b"), Symbol("j")
-_AT_MOST, _AT_LEAST = ("<=", "<", "=="), (">=", ">")
 Axes = Mapping[str, Expr]
 Shapes = Mapping[str, Sequence[Expr]]
 
@@ -94,9 +100,9 @@ def at_most(
     """That the rows of each batch row are at most ``most``, if nothing says so."""
     met = known_of(when)
     if isinstance(count, Load):
-        said = stated.compares(("<=", "=="), is_element_of(count.source), most, met)
+        said = stated.compares(AT_MOST, is_element_of(count.source), most, met)
     else:
-        said = stated.limits(count, most, when) or stated.compares(_AT_MOST, bounds_number(count), when=met)
+        said = stated.limits(count, most, when) or stated.compares(AT_MOST, bounds_number(count), when=met)
     if said:
         return
     over = over_batch(count, axes)
@@ -126,7 +132,7 @@ def paged_constraints(
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
         count = number_of(rows.length)
-        if count is not None and not stated.compares(_AT_MOST, bounds_number(count), when=known_of(when)):
+        if count is not None and not stated.compares(AT_MOST, bounds_number(count), when=known_of(when)):
             condition, text = count <= columns * rows.block_size, "must fit the blocks of the table"
             over = {_B.name: axes["B"]}
             rule = Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
@@ -183,10 +189,10 @@ def _not_in_front(
     if first is None or "B" not in axes or never_negative(first):
         return
     met = known_of(when)
-    if stated.compares(_AT_LEAST, is_number(first), when=met):
+    if stated.compares((">=", ">"), is_number(first), when=met):
         return
     sides = (first.left, first.right) if isinstance(first, Binary) and first.op == "-" else None
-    if sides is not None and stated.compares((*_AT_LEAST, "=="), sides[0].same, sides[1], met):
+    if sides is not None and stated.compares(AT_LEAST, sides[0].same, sides[1], met):
         return
     text = "rows are written from row 0 on, or behind it"
     over = over_batch(first, axes)

@@ -143,7 +143,7 @@ class Integers:
         """The constraints that integers alone decide, with choices by presence made."""
         names = {spec.name for spec in self.specs}
         for rule in self.space.operator.constraints:
-            soft = issubclass(rule.error, Warning) and self.env[WARNED]
+            soft = rule.warns and self.env[WARNED]
             if soft or not rule.tensors() & {spec.name for spec in self.space.integers}:
                 continue
             condition = with_presence(rule.condition, self.env)
