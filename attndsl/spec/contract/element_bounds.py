@@ -1,4 +1,4 @@
-"""What reads by index demand of sizes: an element that is read at each query or key has to be there."""
+"""What reads by index demand of sizes: an element that is read has to be there."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from itertools import product
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Load, Symbol, maximum, minimum
 from attndsl.expr.argument_facts import given
+from attndsl.expr.conditions import comparisons, conjuncts
 from attndsl.expr.reductions import Fold
 from attndsl.graph.nodes import INDEX_AXES, Input, Node
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.element_reads import ElementRead, Shapes, end_of, reads_of
+from attndsl.spec.contract.element_reads import POSITIONS, ElementRead, Shapes, end_of, narrowed, reads_of
 from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, keys_by_read
 from attndsl.spec.contract.known_conditions import Known, known_of
 from attndsl.spec.contract.linear_sums import NeverNegative, linear_sum
 from attndsl.spec.errors import ShapeError, SpecError
 
-_POSITIONS = frozenset({"i", "j"})
 _B, _KEY = "b", Symbol("j")
 
 
@@ -66,9 +66,10 @@ class Extents:
 
 
 def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint]) -> Iterator[Constraint]:
-    """That indices made of positions, such as ``i // 64`` or ``j - i + S - 1``, lie within their tensors: for
-    all positions, and for all keys of the sources whose scores they stand in. Reads are not conditional: what
-    a mask hides is read as well.
+    """That indices lie within their tensors. Those made of positions, such as ``i // 64`` or
+    ``j - i + S - 1``, do for all positions, and for all keys of the sources whose scores they stand in. Such
+    reads are not conditional: what a mask hides is read as well. Indices without, such as ``b + 1``, do for
+    all batch rows and heads by whose choice they are read.
 
     What follows from the constraints in ``known`` is not demanded.
 
@@ -79,8 +80,7 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
     stored, spans = extents.stored, extents.spans
 
     def reads(node: Node) -> tuple[ElementRead, ...]:
-        found = reads_of(node, extents.shapes, extents.own, axes.get("T"))
-        return tuple(each for each in found if each.part.symbols() & _POSITIONS)
+        return tuple(reads_of(node, extents.shapes, extents.own, axes.get("T")))
 
     keys = keys_by_read(root, lambda node: bool(reads(node)), stored)
 
@@ -94,8 +94,8 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
             at_keys = _KEY.name in read.part.symbols()
             ranges = keys.get(id(node), {}) if at_keys else {}
             for each, where in (ranges or {everywhere: node.where}).items():
-                asked = both(both(when, each.when), _passed(read, extents))
-                proof = extents.proof(rules, asked)
+                asked = both(both(when, each.when), both(_passed(read, extents), _chosen(read)))
+                proof = extents.proof([*rules, *_facts_of(read, spans)], asked)
                 for rule in _Bounds(read, each, spans, proof, where).rules(asked):
                     if not any(rule.condition.same(other.condition) for other in rules):
                         rules.append(rule)
@@ -105,6 +105,26 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
 def _passed(read: ElementRead, extents: Extents) -> Expr | None:
     """The condition that a call passes the tensor, if it need not."""
     return given(read.name) if read.name in extents.optional else None
+
+
+def _facts_of(read: ElementRead, spans: Mapping[str, Expr]) -> Iterator[Constraint]:
+    """What holds wherever a number is read: the choice by which it is, and that there are batch rows, heads
+    and queries, since it is read for one of them."""
+    if read.part.symbols() & POSITIONS:
+        return
+    yield from (Constraint(size > 0, "") for symbol, size in spans.items() if symbol != _KEY.name)
+    yield from (Constraint(part, "") for part in comparisons(read.when))
+
+
+def _chosen(read: ElementRead) -> Expr | None:
+    """The choice by which a number is read, as far as a rule can ask for it: what it asks of numbers of batch
+    rows and heads themselves is known of the ends of the index."""
+    chosen: Expr | None = None
+    for part in conjuncts(read.when):
+        of = part.symbols() & INDEX_AXES.keys()
+        if not of or (of == {_B} and _loads(part)):
+            chosen = both(chosen, part)
+    return chosen
 
 
 @dataclass(frozen=True)
@@ -136,7 +156,8 @@ class _Bounds:
         others = {name: (Const(0), extent - 1) for name, extent in self.spans.items() if name != _KEY.name}
         positions = [(Const(0), last) for last in self._last_positions()]
         for first, last, at in product(self.keys.firsts, self.keys.lasts or (None,), positions):
-            end = end_of(part, {**others, "i": at, _KEY.name: (first, last)}, low=low)
+            spans = narrowed({**others, "i": at, _KEY.name: (first, last)}, self.read.when)
+            end = end_of(part, spans, low=low)
             if end is not None:
                 ends[linear_sum(end).expression()] = None
         size = self.read.size
@@ -158,17 +179,19 @@ class _Bounds:
         if isinstance(room, Const) or (counted and self.proof.holds(0 - room)):
             raise NoSuchElementError(
                 f"'{name}' is read at {part} in its dimension {place}, which {told} {bound}, and has the "
-                f"size {self.read.size}; {self._instead(bool(counted) and low)}",
+                f"size {self.read.size}; {self._instead(low, bool(counted))}",
                 self.where,
             )
         text = f"is read at {part} in dimension {place}, {reach}"
-        hint = f"let {name} have an element for each key, and read it at j" if counted else ""
+        at_keys = _KEY.name in part.symbols()
+        hint = f"let {name} have an element for each key, and read it at j" if counted and at_keys else ""
+        of_rows = counted or (when is not None and _B in when.symbols())
         return Constraint(
             room >= 0,
             f"'{name}' {text}" if counted else text,
             ShapeError,
             when,
-            {_B: self.spans[_B]} if counted else {},
+            {_B: self.spans[_B]} if of_rows else {},
             argument=counted[0].source if counted else name,
             hint=hint,
             where=self.where,
@@ -193,9 +216,12 @@ class _Bounds:
             self.where,
         )
 
-    def _instead(self, of_last_keys: bool) -> str:
+    def _instead(self, low: bool, counted: bool) -> str:
         before = linear_sum(_KEY).plus(linear_sum(self.read.part), -1).expression()
-        if not of_last_keys or before.symbols() & INDEX_AXES.keys() - {_B}:
+        if low and not self.read.part.symbols() & POSITIONS:
+            read = self.read.spelled(self.read.part)
+            return f"let the index stay within it, or write select({_B} == 0, 0, {read}) of attndsl.spec"
+        if not (low and counted) or before.symbols() & INDEX_AXES.keys() - {_B}:
             return "let the index stay within it, or declare a larger one"
         return (
             f"what a condition hides is read, too: give the keys from {before} on a part of their own, "
