@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, minimum
+from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, minimum, negation
+from attndsl.expr.argument_facts import given
 from attndsl.graph.nodes import (
     CacheAppend,
     Dense,
@@ -131,7 +132,7 @@ def paged_constraints(
         table = rows.table.name if isinstance(rows.table, Input) else ""
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
-        count = number_of(rows.length)
+        count = entry_or_number(rows.length)
         if count is not None and not stated.compares(AT_MOST, bounds_number(count), when=known_of(when)):
             condition, text = count <= columns * rows.block_size, "must fit the blocks of the table"
             over = {_B.name: axes["B"]}
@@ -144,25 +145,28 @@ def paged_constraints(
 def _entries(
     rows: Paged, table: str, columns: Expr, when: Expr | None, axes: Axes, stated: StatedRules
 ) -> Iterator[Constraint]:
-    """That the entries of a table name pages, wherever rows are."""
-    count, elements = number_of(rows.length), is_element_of(table)
+    """That the entries of a table name pages, wherever rows are: in all columns where no length is passed."""
+    count, elements = entry_or_number(rows.length), is_element_of(table)
     if any(elements(part) for each in stated.conditions for part in each.walk()):
         return
     if count is None and rows.length is not None:
-        return  # lengths that a call may leave out
-    used = when if count is None else both(when, _COLUMN * rows.block_size < count)
+        return  # nothing tells where rows are
+    used = [when if count is None else both(when, _COLUMN * rows.block_size < count)]
+    if isinstance(rows.length, Input) and rows.length.optional:
+        used.append(both(when, negation(given(rows.length.name))))
     entry = Load(table, _B * columns + _COLUMN)
-    rule = Constraint(
-        (entry >= 0) & (entry < axes["P"]),
-        "must name a block of the cache wherever rows are",
-        PagingError,
-        used,
-        {_B.name: axes["B"], _COLUMN.name: columns},
-        table,
-        hint="ids run from 0 to the blocks less one",
-        where=rows.where,
-    )
-    yield stated.with_rule(rule, when)
+    for where_used in used:
+        rule = Constraint(
+            (entry >= 0) & (entry < axes["P"]),
+            "must name a block of the cache wherever rows are",
+            PagingError,
+            where_used,
+            {_B.name: axes["B"], _COLUMN.name: columns},
+            table,
+            hint="ids run from 0 to the blocks less one",
+            where=rows.where,
+        )
+        yield stated.with_rule(rule, when)
 
 
 def cache_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> Iterator[Constraint]:
