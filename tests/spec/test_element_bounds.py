@@ -208,7 +208,10 @@ def test_elements_at_numbers_are_there_wherever_they_are_read(
     [
         ("b + 1", r"goes as far as B, and has the size B; let the index stay within it, or declare a larger"),
         ("b - 1", r"begins with -1, and has the size B; .* or write select\(b == 0, 0, x\[b - 1\]\) of attn"),
-        ("x[b + 1]", r"nothing says how far that goes; .* or write x\[min\(max\(x\[b \+ 1\], 0\), B - 1\)\]"),
+        (
+            "n * lengths[b]",
+            r"nothing says how far that goes; .* or write x\[min\(max\(n \* lengths\[b\], 0\), B - 1",
+        ),
     ],
 )
 def test_an_element_that_no_batch_row_has_is_refused(tmp_path: Path, index: str, words: str) -> None:

@@ -35,7 +35,7 @@ from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
 from attndsl.spec.contract.listed_bounds import listed_constraints
-from attndsl.spec.contract.packed_bounds import packed_constraints
+from attndsl.spec.contract.packed_bounds import packed_constraints, packed_facts
 from attndsl.spec.contract.ring_sizes import ring_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
@@ -133,7 +133,9 @@ class Declarations(ArgumentDeclarations):
             lambda: ring_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: cache_constraints(node, axes, self.constraints),
             lambda: window_constraints(node, extents, self.constraints),
-            lambda: element_constraints(node, extents, (*self.ranges, *self.constraints)),
+            lambda: element_constraints(
+                node, extents, (*self.ranges, *self.constraints, *packed_facts(node, extents))
+            ),
             lambda: leading_constraints(node, axes, self.constraints),
             lambda: list_constraints(node, axes, self.constraints),
             lambda: head_constraints(node, axes, self.constraints),

@@ -11,11 +11,11 @@ from attndsl.expr import Const, Expr, Load, Symbol, maximum, minimum
 from attndsl.expr.argument_facts import given
 from attndsl.expr.conditions import comparisons, conjuncts
 from attndsl.expr.reductions import Fold
-from attndsl.graph.nodes import INDEX_AXES, Input, Node
+from attndsl.graph.nodes import INDEX_AXES, Input, Node, PackedQueries
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_reads import POSITIONS, ElementRead, Shapes, end_of, narrowed, reads_of
-from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, keys_by_read
+from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, end_of_row, first_of_row, keys_by_read
 from attndsl.spec.contract.known_conditions import Known, known_of
 from attndsl.spec.contract.linear_sums import NeverNegative, linear_sum
 from attndsl.spec.errors import ShapeError, SpecError
@@ -87,6 +87,11 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
     def read_here(node: Node) -> bool:
         return bool(reads(node)) and (id(node) in keys or not isinstance(node, Input))
 
+    queries = tuple(
+        node.ends.name
+        for node in root.walk()
+        if isinstance(node, PackedQueries) and isinstance(node.ends, Input)
+    )
     everywhere = KeyRange(() if stored.most is None else (stored.most - 1,))
     rules = list(known)
     for node, when in ConditionalReads(root, read_here, Node):
@@ -96,7 +101,7 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
             for each, where in (ranges or {everywhere: node.where}).items():
                 asked = both(both(when, each.when), both(_passed(read, extents), _chosen(read)))
                 proof = extents.proof([*rules, *_facts_of(read, spans)], asked)
-                for rule in _Bounds(read, each, spans, proof, where).rules(asked):
+                for rule in _Bounds(read, each, spans, proof, where, queries).rules(asked):
                     if not any(rule.condition.same(other.condition) for other in rules):
                         rules.append(rule)
                         yield rule
@@ -129,13 +134,17 @@ def _chosen(read: ElementRead) -> Expr | None:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """The bounds of one index of a read, over all positions and over the keys of one source."""
+    """The bounds of one index of a read, over all positions and over the keys of one source.
+
+    ``queries``: the prefix sums by which queries are packed.
+    """
 
     read: ElementRead
     keys: KeyRange
     spans: Mapping[str, Expr]
     proof: NeverNegative
     where: SourceLine
+    queries: tuple[str, ...]
 
     def rules(self, when: Expr | None) -> Iterator[Constraint]:
         """What is to be demanded in calls where ``when`` holds."""
@@ -167,6 +176,7 @@ class _Bounds:
         """The last query, each an upper bound: behind the longest batch row of which the contract speaks, no
         position is one of a query."""
         lasts: list[Expr | None] = [self.spans["i"] - 1 if "i" in self.spans else None]
+        lasts += [end_of_row(name) - first_of_row(name) - 1 for name in self.queries]
         counted = (part for fact in self.proof.facts for part in fact.terms if isinstance(part, Fold))
         if self.read.part.same(Symbol("i")):
             lasts += [longest - 1 for longest in dict.fromkeys(counted) if longest.op == "max"]
@@ -199,19 +209,10 @@ class _Bounds:
 
     def _unbounded(self) -> NoSuchElementError:
         """Of an index of which nothing says that it lies within its dimension."""
-        part, of = self.read.part, self.read.part.symbols() & {"i", _KEY.name}
-        loads = _loads(part)
-        if of and loads and not any(load.index.symbols() & {"i", _KEY.name} for load in loads):
-            padded = f"{self.read.name}[b, {max(of)}]"
-            raise NoSuchElementError(
-                f"'{self.read.name}' is read at {part} in its dimension {self.read.place}, and nothing says "
-                f"how far that goes; of packed tokens, pass it padded, as (B, M) with M the longest row, and "
-                f"write {padded}",
-                self.where,
-            )
+        part = self.read.part
         limits = self.read.spelled(minimum(maximum(part, Const(0)), self.read.size - 1))
         return NoSuchElementError(
-            f"'{self.read.name}' is read at {self.read.part} in its dimension {self.read.place}, and nothing "
+            f"'{self.read.name}' is read at {part} in its dimension {self.read.place}, and nothing "
             f"says how far that goes; let it be of positions, sizes and elements x[b], or write {limits}",
             self.where,
         )

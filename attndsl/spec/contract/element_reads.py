@@ -147,10 +147,9 @@ def _is_row(expr: Expr, size: Expr) -> bool:
 
 def end_of(expr: Expr, spans: Spans, *, low: bool) -> Expr | None:
     """The smallest or the largest value of an index, or a bound of it; None where that is not known."""
-    if isinstance(expr, Load):
-        return expr if expr.index.same(Symbol("b")) else None
-    if not expr.symbols() & INDEX_AXES.keys():
-        return expr
+    of = expr.symbols() & INDEX_AXES.keys()
+    if not of or (of == {"b"} and any(isinstance(part, Load) for part in expr.walk())):
+        return expr  # a number of each batch row, whose own elements are looked at by themselves
     if isinstance(expr, Symbol):
         return spans[expr.name][0 if low else 1] if expr.name in spans else None
     if isinstance(expr, Select):
