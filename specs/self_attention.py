@@ -379,14 +379,14 @@ check_mask(op, query, attentionMask, longest, longest_kv)
 
 
 def cached(cache: TensorValue, new: TensorValue) -> Value:
-    """Keys or values of the cache, new ones appended; a decoder with a window reads its last rows."""
+    """Of the cache, new ones appended; a windowed decoder reads its last rows, an encoder all as they lie."""
     layer = attend.when(
         cache.layout == "layers", attend.take(cache.form("layers"), "Y", layerId[0]), cache.form("layer")
     )
     layer = attend.when(BNSD, attend.take(cache.form("BNSD"), "Y", layerId[0]), layer)
     stored = attend.when(cache.split, attend.listed(layer), attend.rows(layer))
     linear = attend.when(cache.split, attend.listed(layer, length=kl), attend.rows(layer, length=kl))
-    old = attend.when(in_ring, attend.ring(stored, windowSize, length=kl), linear)
+    old = attend.when(in_ring, attend.ring(stored, windowSize, length=kl, overwritten=True), linear)
     packed = attend.packed(new.form("packed"), length=ql)
     tokens = attend.when(new.layout == "packed", packed, attend.listed(new.form("padded"), length=ql))
     rows = attend.choose((new, attend.append(old, tokens, position=written, length=kl)), otherwise=old)

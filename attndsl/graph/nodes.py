@@ -273,12 +273,16 @@ class Listed(Rows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ring(Rows):
-    """A ring cache, which keeps the last ``size`` rows: row t lives in row ``t % size`` of ``source``."""
+    """A ring cache, which keeps the last ``size`` rows: row t lives in row ``t % size`` of ``source``.
+
+    ``overwritten``: whether earlier rows are read, too, as what later ones wrote there.
+    """
 
     wraps = True
 
     source: Rows
     size: Expr
+    overwritten: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

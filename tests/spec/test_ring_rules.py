@@ -1,4 +1,5 @@
-"""Rings have at least one place: the contract demands it where nothing else says so."""
+"""Rings have at least one place, and no row that was written over is attended: the contract demands it where
+nothing else says so."""
 
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 
 SPEC = """
-from attndsl.spec import Operator, attend, maximum
+from attndsl.spec import Operator, attend, maximum, minimum
 op = Operator("kept", summary="The last tokens, in a ring.")
 B, N, K, C, D = op.dims("B N K C D")
 op.axes(B=B, N=N, K=K, Q=1, T=C, D=D, E=D)
@@ -35,6 +36,9 @@ op.output("out", attend.softmax(s) @ rows(value), like=query)
 NEEDS = 'op.require(near > 0, "is needed", when=(kind == 2) | (kind == 3))'
 HAS_NONE = 'op.require(form == 0, "is none", when=((kind == 2) | (kind == 3)) == 0)'
 OTHER_FORM = 'op.require(form != 2, "is none", when=((kind == 2) | (kind == 3)) == 0)'
+
+
+LENGTH = "written[b] <= C for all b < B"
 
 
 def spec(
@@ -106,4 +110,65 @@ def test_calls_say_what_an_empty_ring_lacks(tmp_path: Path, backend: str) -> Non
     message = r"kept: C: a ring has at least 1 place; C is 0"
     with pytest.raises(errors.LengthRangeError, match=message):
         operator(tokens, empty, empty, [3], backend=backend)
-    assert np.all(operator(tokens, kept, kept, [3], backend=backend) == 1)
+    assert np.all(operator(tokens, kept, kept, [1], backend=backend) == 1)
+
+
+@pytest.mark.parametrize(
+    ("ring", "mask", "stated", "made"),
+    [
+        ("RING", "s", "", [LENGTH]),
+        ("attend.window(RING, maximum(written[b] - C, 0), length=minimum(written[b], C))", "s", "", []),
+        (
+            "attend.window(RING, maximum(written[b] - C - 1, 0), length=minimum(written[b], C + 1))",
+            "s",
+            "",
+            [LENGTH],
+        ),
+        ("RING", "s.where(j >= written[b] - C)", "", []),
+        ("RING", "s.replace(attend.index((j < written[b] - C) * 1), -100.0)", "", [LENGTH]),
+        ("RING", "s.where((j <= near) & (j > written[b] - near))", "", [LENGTH]),
+        ("RING", "s.where((j <= near) & (j > written[b] - near))", 'op.require(near <= C, "fits")', []),
+        ("RING", "s.where((j == 0) | (j >= written[b] - C))", "", [LENGTH]),
+        ("RING", "s.where(i - j < C - written[b] + 1)", "", []),
+        ("RING", "s.where(j > i - C)", "", [LENGTH]),
+        ("RING", "s", 'op.require(written[b] <= C, "is kept", over={b: B})', []),
+        ("attend.when(form == 1, RING, attend.rows(cache))", "s", "", [f"{LENGTH}, when form == 1"]),
+        (
+            "RING",
+            "attend.when(form == 1, s, s.where(j >= written[b] - C))",
+            "",
+            [f"{LENGTH}, when form == 1"],
+        ),
+        ("RING", "attend.when(form == 1, s, s * 2)", "", [LENGTH]),
+        ("attend.ring(attend.rows(cache), C, length=written, overwritten=True)", "s", "", []),
+    ],
+)
+def test_rows_that_were_written_over_are_hidden_or_refused(
+    tmp_path: Path, ring: str, mask: str, stated: str, made: list[str]
+) -> None:
+    """A window or a mask hides them where it is proved to; of several masks each has to."""
+    ring = ring.replace("RING", "attend.ring(attend.rows(cache), C, length=written)")
+    text = SPEC.replace("STATED", stated).replace("LEAST", "1")
+    text = text.replace(
+        "    ring = attend.ring(attend.rows(cache), SIZE, length=written)\n", f"    return {ring}\n"
+    )
+    text = text.replace(
+        "    return attend.when(form == 1, ring, attend.rows(cache)) if CHOSEN else ring\n", ""
+    )
+    text = text.replace("attend.softmax(s)", f"attend.softmax({mask})")
+    path = tmp_path / "kept.py"
+    path.write_text(text.replace("b = attend.BATCH", "b, i, j = attend.BATCH, attend.QUERY, attend.KEY"))
+    found = [rule for rule in load(path).constraints if "written over" in rule.text]
+    assert [rule.describe() for rule in found] == made
+
+
+def test_rows_behind_a_ring_are_told_how_to_read_the_last_ones(tmp_path: Path) -> None:
+    operator, _ = spec(tmp_path, "C")
+    tokens, kept = np.zeros((1, 1, 16), ml_dtypes.bfloat16), np.ones((1, 1, 2, 16), ml_dtypes.bfloat16)
+    message = (
+        r"kept: written: a ring has its last C rows: earlier ones are written over, .*; written\[0\] is 3; "
+        r"C is 2; the nearest legal value is 2; let the spec read attend\.window\(attend\.ring\(\.\.\.\), "
+        r"maximum\(written\[b\] - C, 0\), length=minimum\(written\[b\], C\)\)"
+    )
+    with pytest.raises(errors.LengthRangeError, match=message):
+        operator(tokens, kept, kept, [3], backend="reference")

@@ -42,6 +42,7 @@ from attndsl.graph.nodes import (
 from attndsl.spec.authoring.argument_checks import (
     check_condition,
     check_expression,
+    check_flags,
     check_text,
     scalar,
     wrong,
@@ -157,17 +158,29 @@ def packed(tensor: Value, ends: Value | None = None, *, length: Value | ExprLike
     )
 
 
-def ring(cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None) -> Value:
-    """The last rows of a cache that is written round and round: row t lives in row ``t % size`` of ``cache``.
+def ring(
+    cache: Value, size: ExprLike, *, length: Value | ExprLike | None = None, overwritten: bool = False
+) -> Value:
+    """Rows of a cache that is written round and round: row t lives in row ``t % size`` of ``cache``.
 
-    ``length``: rows ever written, one number a batch row.
+    The last ``size`` rows are there. The contract demands that there are no others, unless a window,
+    ``attend.window(attend.ring(...), maximum(length - size, 0), length=minimum(length, size))``, or a mask,
+    ``s.where(attend.KEY >= length - size)``, hides them.
+
+    Args:
+        cache: :func:`rows`, or another source.
+        size: the places.
+        length: rows ever written, one number a batch row; ``size`` of them if left out.
+        overwritten: nothing is demanded: where earlier rows are not hidden, each is what its place holds now.
     """
+    check_flags(overwritten=overwritten)
     source = as_rows(cache)
     node = Ring(
         axes=source.axes,
         source=source,
         size=check_expression("size", size),
         length=_per_row(length),
+        overwritten=overwritten,
         where=author_line(),
     )
     return Value(node)

@@ -36,6 +36,7 @@ from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
 from attndsl.spec.contract.listed_bounds import listed_constraints
 from attndsl.spec.contract.packed_bounds import packed_constraints, packed_facts
+from attndsl.spec.contract.ring_rows import ring_row_constraints
 from attndsl.spec.contract.ring_sizes import ring_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
@@ -132,6 +133,7 @@ class Declarations(ArgumentDeclarations):
             lambda: paged_constraints(node, tables, axes, self.constraints),
             lambda: ring_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: cache_constraints(node, axes, self.constraints),
+            lambda: ring_row_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: window_constraints(node, extents, self.constraints),
             lambda: element_constraints(
                 node, extents, (*self.ranges, *self.constraints, *packed_facts(node, extents))

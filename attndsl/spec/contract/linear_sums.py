@@ -77,7 +77,7 @@ class NeverNegative:
             if applies(rule, known)
             for part in conjuncts(rule.condition)
             if isinstance(part, Compare)
-            for fact in _facts(part)
+            for fact in facts_of(part)
         ]
 
     def holds(self, number: Expr) -> bool:
@@ -112,7 +112,7 @@ class NeverNegative:
         return positive and all(self._is_size(side) or _is_positive(side) for side in part.children())
 
 
-def _facts(part: Compare) -> Iterable[LinearSum]:
+def facts_of(part: Compare) -> Iterable[LinearSum]:
     """What a comparison of integers says is never negative."""
     if any(isinstance(side, Const) and not isinstance(side.value, int) for side in part.children()):
         return
