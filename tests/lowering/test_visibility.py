@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ INTERVALS = {
     "three of one side": (j <= i) | (j < W) | (j + i < 5),
     "from the first of two": (j > i) | (j >= W),
     "a union in a window": ((j <= i) | (j < W)) & (j >= i - 3),
+    "a window, or none": (j <= i) & ((W == 0) | (j > i - W)),
+    "none, or a window": (j > i - W) | (W == 0) | (W == 2),
+    "up to a key, or all": (j < W) | (W == 0),
+    "both sides, or all": (W == 0) | ((j - i < W) & (i - j < W)),
+    "all but the hidden ones, or all": ((j <= i - W) & (W != 0)) == Const(False),
     "not the hidden ones": ((j > i) & (j >= W)) == Const(False),
     "none of the hidden ones": ((j > i) | (j < i - 2)) == Const(False),
 }
@@ -73,9 +79,18 @@ INTERVALS = {
 @pytest.mark.parametrize("name", INTERVALS)
 def test_intervals_are_what_the_condition_says(name: str) -> None:
     condition = INTERVALS[name]
-    for row in range(9):
-        wanted = [key for key in range(12) if condition.evaluate({"i": row, "j": key, "W": 3})]
-        assert shown(masked(condition), row, 12, W=3) == wanted
+    for row, width in product(range(9), (0, 2, 3)):
+        wanted = [key for key in range(12) if condition.evaluate({"i": row, "j": key, "W": width})]
+        assert shown(masked(condition), row, 12, W=width) == wanted
+
+
+def test_an_optional_window_still_moves_with_the_query() -> None:
+    """So that a task skips the keys before its first window."""
+    interval = visible_interval(masked((j <= i) & ((W == 0) | (j > i - W))))
+    assert interval is not None
+    first = extreme(interval.begin, low=True)
+    assert first is not None
+    assert [first.evaluate({"firstPosition": 8, "W": width}) for width in (0, 3)] == [0, 6]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +100,8 @@ def test_intervals_are_what_the_condition_says(name: str) -> None:
         (j % 2 <= i, "'j % 2 <= i' does not compare j or -j"),
         (j * j <= i, "does not compare j or -j"),
         (i <= 3, "does not compare j or -j"),
+        ((i <= 3) | (j <= i), "does not compare j or -j"),
+        ((W == 0) | (W == 2), "'W == 0' bounds none"),
         (j + j <= i, "does not compare j or -j"),
         ((j <= i) | (j > W), "may leave a gap.*attend.merge"),
         (((j <= i) & (j > W)) | (j < 3), "joins intervals that may leave a gap"),

@@ -2,7 +2,8 @@
 
 A comparison that is affine in the key index ``j``, with the slope 1 or -1 and integers on both sides, is a
 bound; of other numbers only literals are rounded. What holds in all of several conditions is the intersection
-of their intervals; what holds in any of them is an interval where all are bounds of one side. A negated
+of their intervals; what holds in any of them is an interval where all are bounds of one side. A condition
+without positions, such as ``window == 0``, opens the interval that it is joined with by ``|``. A negated
 condition is its dual.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Compare, Const, Expr, Logic, maximum, minimum
+from attndsl.expr import Binary, Compare, Const, Expr, Logic, maximum, minimum, negation, select
 from attndsl.expr.conditions import joined_parts
 from attndsl.expr.intervals import is_integral
 from attndsl.expr.operators import OPERATORS, ORDERINGS
@@ -22,7 +23,9 @@ from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.masks.byte_axes import WITH_COLUMNS
 from attndsl.lowering.operands.key_numbers import affine, difference
 
-_KEY = "j"
+_KEY, _QUERY = "j", "i"
+_BEHIND_KEYS = Const(2**31 - 1)
+"""No key has such a number."""
 # A literal is rounded where no rounding of the spec's own double arithmetic could carry it over an integer:
 # sums with integers below 2**32 are off by less than 2**-20.
 _LARGEST, _CLEAR = 2**31, 2.0**-20
@@ -76,11 +79,21 @@ class _Conditions:
         if isinstance(expr, Compare) and expr.op == "==" and is_false(expr.right):
             return self.shown(expr.left, holds=not holds)
         if isinstance(expr, Logic):
-            parts = [self.shown(part, holds=holds) for part in joined_parts(expr, expr.op)]
-            return intersection(parts) if (expr.op == "and") == holds else self._union(expr, parts)
+            if (expr.op == "and") == holds:
+                return intersection([self.shown(part, holds=holds) for part in joined_parts(expr, expr.op)])
+            return self._any(expr, holds)
         if isinstance(expr, Compare) and expr.op in ORDERINGS:
             return self._bound(expr, expr.op if holds else OPERATORS[expr.op].opposite)
         raise self._refused(f"'{expr}' bounds none")
+
+    def _any(self, expr: Logic, holds: bool) -> Interval:
+        """The keys for which one of the conditions at least comes out as ``holds``."""
+        parts = joined_parts(expr, expr.op)
+        moving = [part for part in parts if part.symbols() & {_KEY, _QUERY}]
+        shown = [self.shown(part, holds=holds) for part in moving or parts]
+        found = shown[0] if len(shown) == 1 else self._union(expr, shown)
+        fixed = [part if holds else negation(part) for part in parts if not part.symbols() & {_KEY, _QUERY}]
+        return _open_where(reduce(lambda a, b: a | b, fixed), found) if moving and fixed else found
 
     def _union(self, expr: Expr, parts: list[Interval]) -> Interval:
         ends = [part.end for part in parts if part.end is not None]
@@ -134,6 +147,16 @@ class _Conditions:
 
     def _refused(self, why: str, instead: str = WITH_COLUMNS) -> NotLowered:
         return NotLowered(f"a mask that shows no interval of keys ({why})", self.where, instead)
+
+
+def _open_where(condition: Expr, interval: Interval) -> Interval:
+    """All keys where a condition holds, else those of an interval: by a minimum and a maximum, so that the
+    bounds still grow or fall with the query position."""
+    begin, end = interval.begin, interval.end
+    return Interval(
+        None if begin is None else minimum(begin, select(condition, 0, _BEHIND_KEYS)),
+        None if end is None else maximum(end, select(condition, _BEHIND_KEYS, 0)),
+    )
 
 
 def is_false(expr: Expr) -> bool:
