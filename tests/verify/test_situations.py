@@ -11,6 +11,7 @@ import pytest
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream, _Member
+from attndsl.verify.cases.deciding_values import branch_conditions
 from attndsl.verify.cases.situations import Situation, _is_edge, situations
 from attndsl.verify.space.values import GAPS, fill_of
 
@@ -36,6 +37,7 @@ s = attend.when(kind == 1, attend.tanh(s), s)
 op.output("out", attend.softmax(s) @ attend.rows(value, length=length), like=query)
 """
 EDGE_OF_ROWS, EMPTY = "a row that ends at the edge of a tile", "a row without keys among others"
+NO_WINDOW = "not (window > 0), several key tiles"
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,7 @@ def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: _M
     assert set(named(member)) == {
         "window > 0", "not (window > 0)", "scale=0.125 by default", "window=0 by default",
         "window at the edge of a tile", EDGE_OF_ROWS, EMPTY,
+        "window > 0, several key tiles", NO_WINDOW,
     }  # fmt: skip
 
 
@@ -72,7 +75,12 @@ def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: _M
         ({"window": 509, "scale": 1.0}, [0, 7], {"window > 0", EMPTY}),
         ({"window": 509, "scale": 1.0}, [0, 0], {"window > 0"}),
         ({"window": 509, "scale": 1.0}, [511, 9], {"window > 0", EDGE_OF_ROWS}),
-        ({"window": 509, "scale": 1.0}, [1, 1025], {"window > 0", EDGE_OF_ROWS}),
+        ({"window": 509, "scale": 1.0}, [1, 1024], {"window > 0", EDGE_OF_ROWS}),
+        (
+            {"window": 509, "scale": 1.0},
+            [1, 1025],
+            {"window > 0", "window > 0, several key tiles", EDGE_OF_ROWS},
+        ),
         ({"window": 509, "scale": 1.0}, [510, 514], {"window > 0"}),
     ],
 )
@@ -97,7 +105,9 @@ def test_windows_have_values_at_the_edges_of_tiles(member: _Member) -> None:
     assert not {511, 513} & set(member.space.variables["scale"])
 
 
-@pytest.mark.parametrize("name", ["window at the edge of a tile", "not (window > 0)", EDGE_OF_ROWS, EMPTY])
+@pytest.mark.parametrize(
+    "name", ["window at the edge of a tile", "not (window > 0)", NO_WINDOW, EDGE_OF_ROWS, EMPTY]
+)
 def test_a_case_is_asked_for_in_a_situation_that_none_has_been_in(operator: Operator, name: str) -> None:
     member = Stream(operator).members[0]
     member.prepare()
@@ -124,6 +134,19 @@ def test_a_situation_that_no_call_is_in_is_given_up(operator: Operator) -> None:
         member._in_a_new_situation(np.random.default_rng(turn), operator, turn, turn) for turn in range(9)
     ]
     assert not any(found) and len(asked) < 2 * 9
+
+
+def test_what_a_mask_joins_with_its_comparisons_decides(tmp_path: Path) -> None:
+    """As an optional window; what differs by key, or is all that a mask asks, is no branch."""
+    masked = SPEC.replace("attend.KEY >= length", "(window == 0) | (kind == 1) & (attend.KEY >= length")
+    (tmp_path / "joined.py").write_text(masked.replace("- window)", "- window))"))
+    found = branch_conditions(load(str(tmp_path / "joined.py")).roots)
+    assert {str(each) for each in found} == {"window > 0", "kind == 1", "window == 0"}
+
+
+def test_a_value_that_a_condition_compares_with_is_drawn_more_often(member: _Member) -> None:
+    windows = member.space.variables["window"]
+    assert windows.count(0) > 1 and {windows.count(each) for each in windows if each} == {1}
 
 
 def test_lengths_with_gaps_have_rows_without_keys(member: _Member) -> None:

@@ -349,7 +349,7 @@ class _Member:
         unmet = [each for each in self._situations if each.name not in self._met]
         picked = [unmet[int(pick)] for pick in rng.permutation(len(unmet))]
         asked = [each for each in picked if self._vain[each.name] < _ASKED]
-        for each in sorted(asked, key=lambda one: self._vain[one.name])[:_NAMES]:
+        for each in sorted(asked, key=lambda one: (self._vain[one.name], not one.first))[:_NAMES]:
             for kernel in (self._known_kernel(rng), {}):
                 data = RAMP if self._place(turn) in RAMPS else PROBE  # which shows each key at an edge
                 own = {WORKLOAD: self._workload(turn, 0), FILL: data, **kernel}
@@ -465,7 +465,9 @@ class _Member:
         unmet = [each for each in self._situations if each.name not in self._met]
         if attempt >= _PINNED or number < 0 or number % 2 or not unmet:
             return {}
-        return dict(unmet[int(rng.integers(len(unmet)))].pins(rng))
+        pool = [each for each in unmet if each.first] if number % 4 == 0 else []
+        picked = pool or unmet
+        return dict(picked[int(rng.integers(len(picked)))].pins(rng))
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the

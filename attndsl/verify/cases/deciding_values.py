@@ -7,20 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr import Expr, Select
-from attndsl.graph.nodes import Conditional, Node, expressions_of
+from attndsl.expr import Compare, Expr, Logic, Select
+from attndsl.graph.nodes import INDEX_AXES, Conditional, Node, expressions_of
 from attndsl.verify.space.space import CaseSpace
 
 _TRIES = 60
 
 
 def branch_conditions(roots: Iterable[Node]) -> tuple[Expr, ...]:
-    """The conditions that decide what is computed, each once."""
+    """The conditions that decide what is computed, each once: of nodes, of numbers, and those that a mask
+    joins with what it compares at each key."""
     kept = tuple(roots)
     found = [node.condition for root in kept for node in root.walk() if isinstance(node, Conditional)]
     for expr in expressions_of(kept):
         found += [part.condition for part in expr.walk() if isinstance(part, Select)]
+        joined = [side for part in expr.walk() if isinstance(part, Logic) for side in part.children()]
+        found += [part for part in joined if isinstance(part, Compare) and _is_same_for_all(part)]
     return tuple({each.structure(): each for each in found}.values())
+
+
+def _is_same_for_all(condition: Expr) -> bool:
+    """Whether a condition is none of batch rows, heads, queries or keys."""
+    return not condition.symbols() & INDEX_AXES.keys()
 
 
 def conditions_on(roots: Iterable[Node], name: str) -> tuple[Expr, ...]:

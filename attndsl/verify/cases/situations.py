@@ -1,7 +1,8 @@
 """Situations: what cases are in, whatever arguments they pass, so that each branch and edge is checked.
 
 A feature matters in a case or does not; a call is in a situation or is not. Each branch of a choice that
-parameters and sizes make is one, each parameter at its default, windows and rows that end at a tile's edge,
+parameters and sizes make is one, those on numbers alone with rows of several key tiles, each parameter at its
+default, windows and rows that end at a tile's edge,
 rows without keys. Cases are asked for those that none has been in.
 """
 
@@ -19,20 +20,24 @@ from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.deciding_values import branch_conditions, values_for
 from attndsl.verify.cases.features import key_counts, tile_of
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import EDGE, GAPS, WORKLOAD, fill_of
+from attndsl.verify.space.values import EDGE, GAPS, LONG, WORKLOAD, fill_of
 
 Pins = Mapping[str, Any]
+_TILES = 2
+"""Key tiles of which a long row has more."""
 _OF_KEYS = ("T", "U", "G")
 """What integers measure on which it depends how many keys a row has."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """``pins``: draws values of variables with which calls tend to be in it; ``holds``: whether one is."""
+    """``pins``: draws values of variables with which calls tend to be in it; ``holds``: whether one is;
+    ``first``: whether it is asked for before others."""
 
     name: str
     pins: Callable[[np.random.Generator], Pins]
     holds: Callable[[Call], bool]
+    first: bool = False
 
 
 @kept
@@ -46,13 +51,17 @@ def _branches(space: CaseSpace) -> Iterator[Situation]:
     numbers = {spec.name for spec in space.operator.params if not spec.choices and spec.type in (int, float)}
     numbers |= space.operator.dims_by_name.keys()
     known = numbers | space.variables.keys()
+    params = {spec.name for spec in space.operator.params}
     for condition in branch_conditions(space.operator.roots):
         of_elements = any(isinstance(each, Load) for each in condition.walk())
         if of_elements or not condition.symbols() <= known or numbers.isdisjoint(condition.symbols()):
             continue
         for holds in (True, False):
             if values_for(space, condition, np.random.default_rng(0), holds=holds) is not None:
-                yield _branch(space, condition, holds)
+                branch = _branch(space, condition, holds)
+                yield branch
+                if condition.symbols() <= params & numbers:
+                    yield _with_long_rows(space, branch)
 
 
 def _branch(space: CaseSpace, condition: Expr, holds: bool) -> Situation:
@@ -66,6 +75,16 @@ def _branch(space: CaseSpace, condition: Expr, holds: bool) -> Situation:
             return False
 
     return Situation(f"{condition}" if holds else f"not ({condition})", pins, is_taken)
+
+
+def _with_long_rows(space: CaseSpace, branch: Situation) -> Situation:
+    """A branch that only parameters decide, where keys are skipped if one is taken for the other."""
+
+    def holds(call: Call) -> bool:
+        return branch.holds(call) and int(key_counts(call).max(initial=0)) > _TILES * tile_of(space, call)
+
+    name = f"{branch.name}, several key tiles"
+    return Situation(name, lambda rng: {**branch.pins(rng), WORKLOAD: LONG}, holds, first=True)
 
 
 def _defaults(space: CaseSpace) -> Iterator[Situation]:

@@ -9,11 +9,14 @@ from typing import Any
 
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import longest_of
-from attndsl.graph.nodes import expressions_of
+from attndsl.graph.nodes import Conditional, expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import largest_of
 from attndsl.verify.space.size_facts import SizeFacts
 from attndsl.verify.space.values import FLOATS, MULTIPLES
+
+_OF_DECIDING = 8
+"""How many values a parameter has for each further time that one is listed which decides."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,27 @@ class VariableValues(SizeFacts):
                 *self._several_tiles,
             )
         values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
-        return self._in_bounds(param, dict.fromkeys((*default, *values)))
+        return self._in_bounds(param, self._with_decided(param.name, dict.fromkeys((*default, *values))))
+
+    def _with_decided(self, name: str, values: Iterable[Any]) -> tuple[Any, ...]:
+        """Values of a parameter, those that the computation compares it with more often: a window of 0 that
+        stands for none is one of many sizes, and half of what is computed."""
+        found = tuple(values)
+        deciding = [value for value in found if value in self._compared_with.get(name, ())]
+        return found + tuple(deciding) * (len(found) // _OF_DECIDING)
+
+    @cached_property
+    def _compared_with(self) -> dict[str, set[Any]]:
+        """The numbers that conditions of the computation compare single parameters with."""
+        nodes = (node for root in self.operator.roots for node in root.walk())
+        asked = [node.condition for node in nodes if isinstance(node, Conditional)]
+        found: dict[str, set[Any]] = {}
+        for expr in (*asked, *expressions_of(self.operator.roots)):
+            for part in expr.walk():
+                if isinstance(part, Compare) and isinstance(part.left, Symbol):
+                    of = found.setdefault(part.left.name, set())
+                    of |= {part.right.value} if isinstance(part.right, Const) else set()
+        return found
 
     @cached_property
     def _several_tiles(self) -> tuple[int, ...]:
