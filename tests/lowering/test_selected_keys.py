@@ -73,7 +73,7 @@ def call(lists: str, seed: int = 3) -> dict[str, Any]:
     made = {"lists": numbers("lists", -2, 7)}
     made["lists"].reshape(-1)[::7] = 2**31 - 1
     if "counts" in lists:
-        made["counts"] = numbers("counts", -1, 7)
+        made["counts"] = numbers("counts", 0, 6)
     s, t, d = SIZES["S"], SIZES["T"], SIZES["D"]
     rows = {"key": halves(2, 2, t, d), "value": halves(2, 2, t, d)}
     return {"query": halves(2, 4, s, d), **rows, **made}

@@ -38,6 +38,7 @@ from attndsl.spec.contract.listed_bounds import listed_constraints
 from attndsl.spec.contract.packed_bounds import packed_constraints, packed_facts
 from attndsl.spec.contract.ring_rows import ring_row_constraints
 from attndsl.spec.contract.ring_sizes import ring_constraints
+from attndsl.spec.contract.selected_counts import selected_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
 
@@ -138,6 +139,7 @@ class Declarations(ArgumentDeclarations):
             lambda: element_constraints(
                 node, extents, (*self.ranges, *self.constraints, *packed_facts(node, extents))
             ),
+            lambda: selected_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: leading_constraints(node, axes, self.constraints),
             lambda: list_constraints(node, axes, self.constraints),
             lambda: head_constraints(node, axes, self.constraints),
