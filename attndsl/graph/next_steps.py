@@ -70,6 +70,18 @@ def as_lists(axes: Axes) -> str:
     return '; pass axes="B K Q X" to op.input of the lists'
 
 
+def as_lists_of_heads(axes: Axes) -> str:
+    """How blocks are read that each key/value head or query names for itself; empty of other tables."""
+    if not {"W", "X"} & {*axes} or not {"K", "Q"} & {*axes}:
+        return ""
+    lists = " ".join("X" if axis == "W" else axis for axis in axes)
+    return (
+        "what each key/value head or query names for itself are lists of blocks: "
+        f'attend.selected(attend.rows(cache), lists, block_size, count=counts), lists with axes="{lists}" '
+        'and op.axes(X=...), the cache as a tensor of rows with the layout "M K D", axes="T K D" and T=M'
+    )
+
+
 def as_keys(axes: Axes) -> str:
     """How rows become keys, after "; "."""
     if "E" in axes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.graph.graph import Graph
-from attndsl.graph.next_steps import as_lists, as_packed, reader_of
+from attndsl.graph.next_steps import as_lists, as_lists_of_heads, as_packed, reader_of
 from attndsl.graph.nodes import (
     CacheAppend,
     Dense,
@@ -52,10 +52,10 @@ def _tables_are_integers(node: Paged, graph: Graph) -> str | None:
         found = axes_text(axes_of(node.table))
         alone = set(axes_of(node.table)) == {"W"}
         shared = "; of blocks that all batch rows share the caller repeats the row for each" if alone else ""
-        return (
-            f"a block table has the axes (B, W), not {found}; "
-            f'pass axes="B W" to op.input of the table{shared}'
+        instead = (
+            as_lists_of_heads(axes_of(node.table)) or f'pass axes="B W" to op.input of the table{shared}'
         )
+        return f"a block table has the axes (B, W), not {found}; {instead}"
     dtypes = stored_dtypes(node.table)
     return (
         f"a block table holds integers, not {'/'.join(sorted(dtypes))}"

@@ -264,10 +264,21 @@ def _earlier_partials_have_rows(node: EarlierPartial, graph: Graph) -> str | Non
     if set(axes) not in ({"B", "N", "Q", "E"}, {"S", "N", "E"}):
         return (
             f"the rows of an earlier partial have the axes (B, N, Q, E), or (S, N, E) of packed queries, not "
-            f'{axes_text(axes)}; pass axes="B N Q E" to op.input of the rows'
+            f'{axes_text(axes)}; pass axes="B N Q E" to op.input of the rows{_beside_rows(node)}'
         )
     dtypes = (stored_dtypes(node.out) or frozenset()) & INTEGERS
     return f"the rows of an earlier partial are numbers, not {'/'.join(sorted(dtypes))}" if dtypes else None
+
+
+def _beside_rows(node: EarlierPartial) -> str:
+    """What the log-sum-exp needs as well, where neither has the axis of queries: of one position, it is
+    easily left out of both."""
+    if set(axes_of(node.lse)) != {"B", "N"}:
+        return ""
+    return (
+        ' and axes="B N Q" to that of the log-sum-exp; of one position the layouts may leave Q out, as '
+        '"B N D" and "B N"'
+    )
 
 
 @_VALUE_RULES.of(EarlierPartial)
@@ -276,7 +287,10 @@ def _earlier_partials_have_a_log_sum_exp(node: EarlierPartial, graph: Graph) -> 
     axes = axes_of(node.lse)
     if set(axes) != set(rows):
         wanted, found = axes_text(rows), axes_text(axes)
-        return f"the log-sum-exp of rows {axes_text(node.axes)} has the axes {wanted}, not {found}"
+        declared = f'pass axes="{" ".join(rows)}" to its op.input'
+        return (
+            f"the log-sum-exp of rows {axes_text(node.axes)} has the axes {wanted}, not {found}; {declared}"
+        )
     dtypes = (stored_dtypes(node.lse) or frozenset({"float32"})) - {"float32"}
     if dtypes:
         found = "/".join(sorted(dtypes))

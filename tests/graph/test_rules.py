@@ -352,6 +352,21 @@ def test_the_near_twin_passes(name):
             "have no rows in common",
         ),
         ((scored(scores), scores), r"or an earlier partial \(out, lse\), not Scores"),
+        (
+            (
+                scored(scores),
+                earlier(replace(earlier_rows, axes=("B", "N", "E")), replace(earlier_lse, axes=("B", "N"))),
+            ),
+            'pass axes="B N Q E" to op.input of the rows and axes="B N Q" to that of the log-sum-exp',
+        ),
+        (
+            (scored(scores), earlier(replace(earlier_rows, axes=("B", "N", "E")))),
+            r'pass axes="B N Q E" to op.input of the rows($| \[)',
+        ),
+        (
+            (scored(scores), earlier(lse=replace(earlier_lse, axes=("B", "N")))),
+            r'has the axes \(B, N, Q\), not \(B, N\); pass axes="B N Q" to its op.input',
+        ),
     ],
 )
 def test_what_is_no_part_of_a_merge_is_told_what_is(parts, words):

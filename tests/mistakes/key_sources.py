@@ -258,6 +258,17 @@ KEYS = (
         ),
     ),
     Mistake(
+        "a table of each key/value head",
+        PAGED,
+        (('"table", "B W", dtype="int32", axes="B W"', '"table", "B K W", dtype="int32", axes="B K W"'),),
+        (
+            "mine.py:17: mine: Paged: a block table has the axes (B, W), not (B, K, W); what each key/value "
+            "head or query names for itself are lists of blocks: attend.selected(attend.rows(cache), lists, "
+            'block_size, count=counts), lists with axes="B K X" and op.axes(X=...), the cache as a tensor of '
+            'rows with the layout "M K D", axes="T K D" and T=M [tables_are_integers]'
+        ),
+    ),
+    Mistake(
         "cache as rows",
         PAGED,
         (

@@ -324,4 +324,17 @@ LAYOUTS = (
             "op.axes(T=W * R), the rows of a block table"
         ),
     ),
+    Mistake(
+        "pages as merged rows",
+        PAGED,
+        (
+            ("T=W * R", "T=P * R"),
+            ('"P K R D", dtype=query, axes="P K R D"', '"(P R) K D", dtype=query, axes="T K D"'),
+        ),
+        (
+            "mine.py:8: layout '(P R) K D': 'P' is none of the axes T K D of this tensor; axis T is one "
+            'size: declare M = op.dim("M"), write M for (P R) and op.axes(T=M); P and R may be parameters, as the '
+            "size of a block is"
+        ),
+    ),
 )

@@ -151,10 +151,25 @@ def parse_layout(
     if unnamed and roles is not None:
         raise LayoutTextError(
             f"layout '{text}': '{unnamed[0]}' is none of the axes {' '.join(roles)} of this tensor;"
-            f" {_apart(unnamed[0], extents) or _of_all_tensors(unnamed[0], free, extents, roles)}",
+            f" {_instead(unnamed, groups, free, extents, roles)}",
             where,
         )
     return Layout(key, text, tuple(tuple(dim) for dim in dims), roles or (), when)
+
+
+def _instead(
+    unnamed: list[str],
+    groups: list[list[str]],
+    free: list[str],
+    extents: Mapping[str, Expr],
+    roles: tuple[str, ...],
+) -> str:
+    """How a layout is written that has sizes of none of the axes."""
+    return (
+        _apart(unnamed[0], extents)
+        or _as_one_size(groups, unnamed, free, extents)
+        or _of_all_tensors(unnamed[0], free, extents, roles)
+    )
 
 
 def _apart(token: str, extents: Mapping[str, Expr]) -> str:
@@ -162,6 +177,21 @@ def _apart(token: str, extents: Mapping[str, Expr]) -> str:
     sizes = {str(extent) for extent in extents.values() if isinstance(extent, Symbol)}
     parts = [part for part in re.split(r"[,;*x]", token) if part] if not token.isalnum() else [*token]
     return f'part sizes by blanks, "{" ".join(parts)}"' if len(parts) > 1 and set(parts) <= sizes else ""
+
+
+def _as_one_size(
+    groups: list[list[str]], unnamed: list[str], free: list[str], extents: Mapping[str, Expr]
+) -> str:
+    """How sizes in parentheses are written that are one axis together; empty of others."""
+    group = next((each for each in groups if len(each) > 1 and {*each} == {*unnamed}), None)
+    role = next((each for each in free if not isinstance(extents[each], Const)), None)
+    if group is None or role is None:
+        return ""
+    told = f"({' '.join(group)})"
+    return (
+        f'axis {role} is one size: declare M = op.dim("M"), write M for {told} and op.axes({role}=M); '
+        f"{' and '.join(group)} may be parameters, as the size of a block is"
+    )
 
 
 def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], roles: tuple[str, ...]) -> str:
