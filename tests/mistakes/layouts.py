@@ -333,8 +333,8 @@ LAYOUTS = (
         ),
         (
             "mine.py:8: layout '(P R) K D': 'P' is none of the axes T K D of this tensor; axis T is one "
-            'size: declare M = op.dim("M"), write M for (P R) and op.axes(T=M); P and R may be parameters, as the '
-            "size of a block is"
+            'size: declare M = op.dim("M"), write M for (P R) and op.axes(T=M); P and R may be '
+            "parameters, as the size of a block is"
         ),
     ),
 )

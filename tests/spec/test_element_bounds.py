@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attndsl.base.errors import OutsideError
-from attndsl.expr import Load, Symbol, ceil_div, maximum, minimum
+from attndsl.expr import Expr, Load, Symbol, ceil_div, maximum, minimum
 from attndsl.graph.nodes import CacheAppend, IndexCondition, Input, Node, Ring, Rows, Selected, Windowed
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.reference.blocks import Block, Part
@@ -19,7 +19,7 @@ from attndsl.spec import Operator, errors
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_bounds import NoSuchElementError
 from attndsl.spec.contract.key_ranges import StoredRows
-from attndsl.spec.contract.linear_sums import NeverNegative
+from attndsl.spec.contract.linear_sums import NeverNegative, always_holds
 from attndsl.spec.operator.loader import load
 
 SPEC = """
@@ -341,3 +341,24 @@ class _Once:
 
     def once(self, rule: Any, node: Any) -> Any:
         return rule(self, node)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (minimum(S, T) <= T, True),
+        (minimum(S, T) <= X, False),
+        (minimum(S, T) < T, False),
+        (minimum(S, T) < T + 1, True),
+        (maximum(S, T) >= S, True),
+        (maximum(S, T) <= S, False),
+        (minimum(S, X) <= maximum(T, X), True),
+        (S - minimum(S, T) - minimum(S - minimum(S, T), X) >= 0, True),
+        (S - minimum(S, T) - minimum(S, X) >= 0, False),
+        ((minimum(S, T) <= T) & (S <= T), False),
+        (minimum(S, T) == T, False),
+    ],
+    ids=str,
+)
+def test_what_holds_of_any_numbers_is_no_rule(condition: Expr, holds: bool) -> None:
+    assert always_holds(condition) is holds

@@ -34,6 +34,7 @@ from attndsl.spec.contract.earlier_partials import pair_constraints
 from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
+from attndsl.spec.contract.linear_sums import always_holds
 from attndsl.spec.contract.listed_bounds import listed_constraints
 from attndsl.spec.contract.packed_bounds import packed_constraints, packed_facts
 from attndsl.spec.contract.ring_rows import ring_row_constraints
@@ -147,8 +148,9 @@ class Declarations(ArgumentDeclarations):
         )
         for rules in subjects:
             for rule in rules():
-                self._derived.append(rule)
-                self._add(rule)
+                if not always_holds(rule.condition):
+                    self._derived.append(rule)
+                    self._add(rule)
 
     @property
     def ranges(self) -> tuple[Constraint, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from attndsl.expr import Binary, Compare, Const, Expr, Symbol, ceil_div
 from attndsl.expr.conditions import conjuncts
+from attndsl.expr.operators import ORDERINGS
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.known_conditions import Known, applies
 
@@ -89,8 +91,10 @@ class NeverNegative:
             if isinstance(part, Binary) and part.op in ("max", "min"):
                 rest = number.plus(LinearSum({part: 1}, 0), -times)
                 sides = [rest.plus(linear_sum(side), times) for side in (part.left, part.right)]
-                enough = any if (part.op == "max") == (times > 0) else all
-                return enough(self._proved(side, steps) for side in sides)
+                if (part.op == "max") != (times > 0):
+                    return all(self._proved(side, steps) for side in sides)
+                if any(self._proved(side, steps) for side in sides):
+                    return True  # a side is a bound alone; else another term may tell
         if number.constant >= 0 and all(
             times > 0 and self._is_size(part) for part, times in number.terms.items()
         ):
@@ -110,6 +114,18 @@ class NeverNegative:
             return part.name in self._sizes
         positive = isinstance(part, Binary) and part.op in ("*", "ceil_div", "//")
         return positive and all(self._is_size(side) or _is_positive(side) for side in part.children())
+
+
+def always_holds(condition: Expr) -> bool:
+    """Whether a condition holds whatever its numbers are: a minimum is at most each of its operands, a
+    maximum at least."""
+    proof = NeverNegative((), frozenset(), {}, {})
+    return all(
+        isinstance(part, Compare)
+        and part.op in ORDERINGS
+        and any(proof.holds(fact.expression()) for fact in islice(facts_of(part), 1))
+        for part in conjuncts(condition)
+    )
 
 
 def facts_of(part: Compare) -> Iterable[LinearSum]:
