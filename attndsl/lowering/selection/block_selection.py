@@ -33,6 +33,7 @@ from attndsl.lowering.emit.loop_scalars import (
 )
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.told_ends import first_hidden
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
@@ -90,7 +91,7 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
     at_once = _stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=only_blocks)))
     one = takes_one_tile_at_once(context)
     return FurtherUse(
-        scalars=(own_positions(), total),
+        scalars=(own_positions(), total, *first_hidden(context)),
         begin=_stage(
             context, "StartSelection", "No probabilities are added yet.", seq(clear_window(context))
         ),
