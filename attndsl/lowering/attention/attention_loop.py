@@ -37,7 +37,7 @@ class FurtherUse:
     """
 
     begin: Stage
-    of_tile: Stage | None
+    of_tile: Stage
     again: Statement
     scalars: Sequence[Statement] = ()
     of_rows: Sequence[Statement] = ()

@@ -18,7 +18,7 @@ from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
 from attndsl.lowering.attention.row_sums import adds_rounded, row_sums
 from attndsl.lowering.attention.score_matmul import scores_of
-from attndsl.lowering.attention.second_run import first_time
+from attndsl.lowering.attention.second_run import alone, first_time
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     factors,
@@ -44,7 +44,13 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
-from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
+from attndsl.lowering.emit.row_operations import (
+    broadcast,
+    keys_beside_start,
+    reduce_blocks,
+    reduce_tile,
+    scale_rows,
+)
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
@@ -242,10 +248,24 @@ def _update_maximum(context: Context) -> list[Statement]:
         whole(b.row_max, state_row(context), STEP_ROWS),
         whole(b.rescale, tile_row(context), STEP_ROWS),
     )
+    joined = Binary(op="Max", dst=new_max, first=row_max, second=tile_max)
+    only = alone(context)
+    reduced = [*reduce_tile(context, "Max", LOWEST), joined]
+    if only is not None:
+        # of few keys the lowest number, which the maximum of an only tile is joined with, is among them
+        blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
+        at_once, of_tile = (
+            reduce_blocks("Max", each, b.row_blocks, STEP_ROWS) for each in (b.new_max, b.tile_stat)
+        )
+        last = If(
+            condition=only & (keys_beside_start(context) >= KEYS),
+            then=seq(at_once),
+            otherwise=seq(of_tile, joined),
+        )
+        reduced = [*reduce_tile(context, "Max", LOWEST, blocks), last]
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
-        *reduce_tile(context, "Max", LOWEST),
-        Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
+        *reduced,
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
     ]
 

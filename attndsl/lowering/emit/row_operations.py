@@ -153,6 +153,12 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     ]
 
 
+def keys_beside_start(emit: Emitter) -> Expr:
+    """The most keys of a tile that leave folded lanes to ``start`` of ``reduce_tile``: it is then among what
+    each row is reduced of."""
+    return (folded_lanes(emit) - STATISTIC_LANES) * STATISTIC_LANES
+
+
 def reduce_blocks(op: str, target: Buffer, blocks: Buffer, rows: Expr, offset: Expr | int = 0) -> Statement:
     """``target[offset + r] = op over blocks[r]``, of a block of 8 lanes a row, for whole groups of 8 rows."""
     groups = ceil_div(rows, STATISTIC_LANES)

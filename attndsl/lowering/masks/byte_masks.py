@@ -154,8 +154,8 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     """Loaded with each step of rows, and made into bits position by position.
 
     Often a step has the heads of one position: the bytes of its first are widened beside the first step of
-    the scores, unless another modifier widens the same. Where the bytes tell the first key that is hidden from
-    the task, those in front of it are left alone, in whole repeats: one is left where none is hidden.
+    the scores, unless another modifier widens the same. Where the bytes tell the first key that is hidden
+    from the task, whole repeats in front of it are left alone: all but the last where none is hidden.
     """
     pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0

@@ -22,8 +22,8 @@ from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.statements import Let, Statement
 
 TOLD = 2
-"""Numbers of each position: the end of the keys that it sees, and ``2 * keys - j`` of its first hidden key j, or
-``keys`` if none is hidden."""
+"""Numbers of each position: the end of the keys that it sees, and ``2 * keys - j`` of its first hidden key j,
+or ``keys`` if none is hidden."""
 FIRST_HIDDEN = Symbol("firstHidden")
 _POSITION = Symbol("p")
 _HIDES = (float("-inf"), float(LOWEST.value))

@@ -1,9 +1,10 @@
-"""The keys that positions see, from the bytes of a mask: where they end, and how many are shown in front of the
-first hidden one. Vector cores take turns at positions.
+"""The keys that positions see, from the bytes of a mask: where they end, and the first hidden one.
+
+Vector cores take turns at positions.
 
 Of each position two rows of lanes: the largest number of a shown key, counted from 1, and the largest
-``2 * keys - j`` of a hidden key j, over all keys of the mask, so that one chain of maxima finds both. Keys are
-taken tile by tile, by way of the buffers that scores and their masks have later.
+``2 * keys - j`` of a hidden key j, over all keys of the mask, so that one chain of maxima finds both. Keys
+are taken tile by tile, by way of the buffers that scores and their masks have later.
 """
 
 from __future__ import annotations
@@ -152,8 +153,8 @@ def _each_position(touched: Buffer, one: Statement) -> For:
 def _all_where_none(context: Context) -> Iterator[Statement]:
     keys = context.host(context.signature.extents["T"])
     found, part = _found(context)
-    yield Note(text="a position that sees no key has all: end = end + keys * (1 - min(end, 1)); so have, of those")
-    yield Note(text="that count down from 2 * keys, positions without a hidden key")
+    yield Note(text="a position that sees no key has all: end = end + keys * (1 - min(end, 1))")
+    yield Note(text="so has, of the numbers of hidden keys, a position without one")
     yield WithScalar(op="Mins", dst=part, src=found, scalar=Const(1))
     yield WithScalar(op="Muls", dst=part, src=part, scalar=-keys)
     yield WithScalar(op="Adds", dst=part, src=part, scalar=keys)
