@@ -57,6 +57,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "item_order": ("auto", "splits", "tasks", "longest"),
     "score_slots": ("auto", "ring", "prefetch"),
     "first_stores": ("auto", "vector", "cube"),
+    "few_keys": ("same", "auto"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

@@ -62,7 +62,7 @@ WORDS = {
     "result_rows": ("auto",),
     "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
     "first_stores": ("auto", "vector", "cube"),
-    "prob_layout": ("rows", "fractals"),
+    "prob_layout": ("rows", "fractals"), "few_keys": ("same", "auto", "double"),
 }  # fmt: skip
 
 
@@ -343,6 +343,7 @@ def test_options_do_not_shrink_below_their_least_value():
 
 def test_every_step_of_the_search_gives_way_somewhere():
     full = Schedule(max_rows=256, base_n=256, prob_layout="fractals", value_width=256, result_rows=16)
+    full = replace(full, few_keys="auto")
     few = Schedule(max_rows=256, base_n=256)
     used = set()
     for begun, space in ((full, "UB"), (few, "UB"), (full, "L1"), (few, "L1")):

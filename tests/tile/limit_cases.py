@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Const, as_expr
+from attndsl.expr import Const, OneOf, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
@@ -173,6 +173,18 @@ LIMITS = (
         add(rows(f32, 60, 60), rows(f32), rows(g32)),
         add(rows(f32, 60, 64), rows(f32), rows(g32)),
         "row pitch is 60, needs a multiple of 8",
+    ),
+    Limit(
+        "a row pitch of two values",
+        add(rows(f32, 60, OneOf("n", values=(Const(64), Const(60)))), rows(f32), rows(g32)),
+        add(rows(f32, 60, OneOf("n", values=(Const(64), Const(72)))), rows(f32), rows(g32)),
+        "row pitch is 60, needs a multiple of 8",
+    ),
+    Limit(
+        "a row pitch of any value",
+        add(rows(f32, 60, Symbol("n")), rows(f32), rows(g32)),
+        add(rows(f32, 60, 64), rows(f32), rows(g32)),
+        "row pitch n is no compile-time constant, nor one of several",
     ),
     Limit(
         "a repeat stride counts to 255",

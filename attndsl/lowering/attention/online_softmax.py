@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
+from attndsl.lowering.attention.few_keys import rows_of_tile
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
@@ -170,7 +171,7 @@ def softmax_tile(
         body = seq(*parts.weights(scores), probabilities, *also)
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = in_steps(ROWS, context.rows_per_step, one_step, context.where)
+    over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)
     work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
@@ -178,7 +179,7 @@ def softmax_tile(
         "SoftmaxTile",
         Core.AIV,
         doc=parts.doc,
-        body=seq(*tile_bounds(context, of_this_aiv=True), work),
+        body=seq(*tile_bounds(context, of_this_aiv=True), *rows_of_tile(context), work),
         where=context.where,
     )
 

@@ -55,17 +55,17 @@ def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> lis
 
 def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's scores as the cube left them, in fp32, and what modifiers need beside them."""
-    size, b = context.tile_keys, vector_buffers(context)
+    pitch, b = context.score_pitch, vector_buffers(context)
     arrives, widen = b.score, []
     if context.cube_dtype == "int8":
         arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
-    load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, size), src=source, where=context.where)
+    load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, pitch), src=source, where=context.where)
     return [
         *context.rows.first_of_step(),
         load,
         *(statement for each in modifiers.each for statement in each.load_rows(context)),
-        Let(symbol=SPAN, value=(STEP_ROWS - 1) * size + round_up(KEYS, REPEAT_LANES)),
+        Let(symbol=SPAN, value=(STEP_ROWS - 1) * pitch + round_up(KEYS, REPEAT_LANES)),
         *(statement for each in modifiers.each for statement in each.begin(context)),
         *widen,
         *scale_scores(context),
@@ -106,7 +106,7 @@ def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statem
 def _by_rows(context: Context, item: Statement) -> Statement:
     if not isinstance(item, _OF_SPAN) or not all(each.cols.same(SPAN) for each in (item.dst, item.src)):
         return item
-    place, lanes = _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES)
+    place, lanes = _ROW * context.score_pitch, round_up(KEYS, REPEAT_LANES)
     dst, src = (whole(each.buffer, each.offset + place, lanes) for each in (item.dst, item.src))
     touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
     body = seq(replace(item, dst=dst, src=src))
@@ -127,7 +127,7 @@ def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) 
 def fill_tail(context: Context, value: Expr) -> Statement:
     """``value`` in the lanes after the last key, up to the end of their repeat."""
     score = vector_buffers(context).score
-    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, STEP_ROWS, REPEAT_LANES, context.tile_keys)
+    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, STEP_ROWS, REPEAT_LANES, context.score_pitch)
     fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
     return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
 

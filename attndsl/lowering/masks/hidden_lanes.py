@@ -20,7 +20,7 @@ _PLAIN = (0.0, 1.0, float("inf"), float("-inf"))
 def score_lanes(context: Context, row: Expr) -> Region:
     """The scores of the tile's keys in a row of the step, whole repeats."""
     lanes = round_up(KEYS, REPEAT_LANES)
-    return whole(vector_buffers(context).score, row * context.tile_keys, lanes)
+    return whole(vector_buffers(context).score, row * context.score_pitch, lanes)
 
 
 def hidden_value(context: Context, node: nodes.Replace) -> Const:
@@ -39,5 +39,5 @@ def hide_lanes(
     """A row of the step keeps the scores that these bits keep, of the keys from ``begin`` on; lanes after the
     last key are left alone."""
     value = hidden_value(context, node)
-    lanes = whole(vector_buffers(context).score, row * context.tile_keys + begin, KEYS - begin)
+    lanes = whole(vector_buffers(context).score, row * context.score_pitch + begin, KEYS - begin)
     return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)

@@ -183,6 +183,12 @@ STEPS: tuple[Step, ...] = (
     ),
     Step("result_slots", "UB", _to("result_slots", 1), "results are loaded once a tile"),
     Step(
+        "few_keys",
+        "UB",
+        _where(lambda s: s.few_keys == "auto", _to("few_keys", "same")),
+        "twice the rows for few keys help some items alone",
+    ),
+    Step(
         "slots",
         "UB",
         _where(lambda s: _has_latent_rows(s) and s.rows > ROW_STEP, _to("slots", 1)),

@@ -45,7 +45,7 @@ def finishes_only_tiles(context: Context) -> bool:
     values = rows * int(context.padded_value_size.value)
     room = min(b.score.elements, b.prob.elements) >= values
     lanes = rows * BLOCK_COPIES * int(STATISTIC_LANES.value)
-    return plain and stored == b.prob.dtype and room and b.lanes.elements == lanes
+    return plain and stored == b.prob.dtype and room and b.lanes.elements >= lanes
 
 
 def of_several_tiles(context: Context) -> Expr | None:

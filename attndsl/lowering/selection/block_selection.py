@@ -132,7 +132,7 @@ def _select_tile(context: Context, modifiers: Modifiers, add: Stage) -> Statemen
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = in_steps(ROWS, context.rows_per_step, one_step, context.where)
+    over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)
     return seq(
         Note(text="the tile again: probabilities with the final maximum and sum of each row"),
         _next_window(context),

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from attndsl.expr import Const, Named, Symbol, ceil_div, minimum, round_up
 from attndsl.graph import nodes
+from attndsl.lowering.attention.few_keys import rows_of_all_keys
 from attndsl.lowering.attention.step_scores import fill_tail, loaded_buffers
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -78,6 +79,7 @@ def find_ends(context: Context, modifiers: Modifiers) -> Stage:
         doc="End of the keys that each position sees and first hidden key, from the mask's bytes, to the "
         "workspace.",
         body=seq(
+            *rows_of_all_keys(context),
             Fill(dst=whole(work.wide), value=Const(0)),
             Fill(dst=whole(b.row_blocks), value=Const(0)),
             Fill(dst=_nothing(context), value=Const(0)),

@@ -83,7 +83,7 @@ def rows_of_sums(context: Context) -> Expr:
 
 
 def _probabilities(context: Context, row: Expr) -> Region:
-    return whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
+    return whole(vector_buffers(context).score, row * context.score_pitch, KEYS)
 
 
 def _add_rows(context: Context) -> list[Statement]:

@@ -18,7 +18,7 @@
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIV  SelectAtOnce       tile t              items of one tile
+ *   AIV  SelectBlocks       tile t
  *   AIV  SelectRest         tile t              last tile of an item
  *   AIV  WriteSelection     tile t              last tile of an item
  *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
@@ -78,7 +78,6 @@ constexpr int32_t kProbFree = 1;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 2;  // MTE3_V, selected
 constexpr int32_t kScoreFreeMte3V = 3;  // MTE3_V, score, attenMaskBytes: one id per slot
 constexpr int32_t kStatisticOutFree = 5;  // MTE3_V, statisticOut: one id per slot
-constexpr int32_t kResultFree = 7;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
@@ -89,7 +88,6 @@ constexpr int32_t kProbReady = 1;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 2;  // V_MTE3, selected
 constexpr int32_t kScoreReadyVMte3 = 3;  // V_MTE3, score: one id per slot
 constexpr int32_t kStatisticOutReady = 5;  // V_MTE3, statisticOut: one id per slot
-constexpr int32_t kResultReady = 7;  // V_MTE3, result
 
 // Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
 // of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
@@ -124,11 +122,11 @@ public:
         Bind(topkIndicesOutGm_, topk_indices_out);
         Bind(softmaxMaxOutGm_, softmax_max_out);
         Bind(softmaxSumOutGm_, softmax_sum_out);
+        Bind(keyEndsGm_, workspace + tiling_.keyEndsOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
-        Bind(keyEndsGm_, workspace + tiling_.keyEndsOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
         }
@@ -138,20 +136,20 @@ public:
             prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
             blockRecords_ = View<float>(ub_, kBlockRecordsAt);
-            result_ = View<T>(ub_, kResultAt);
             laneNumber_ = View<int32_t>(ub_, kLaneNumberAt);
             laneOffset_ = View<int32_t>(ub_, kLaneOffsetAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             blockTerm_ = View<float>(ub_, kBlockTermAt);
             blockScore_ = View<float>(ub_, kBlockScoreAt);
             blockNumber_ = View<int32_t>(ub_, kBlockNumberAt);
             best_ = View<float>(ub_, kBestAt);
             selected_ = View<int32_t>(ub_, kSelectedAt);
             attenMaskHalf_ = View<half>(ub_, kAttenMaskHalfAt);
-            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             attenMaskKeep_ = View<uint8_t>(ub_, kAttenMaskKeepAt);
             window_ = View<float>(ub_, kWindowAt);
             partial_ = View<float>(ub_, kPartialAt);
+            ones_ = View<float>(ub_, kOnesAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             keyEndsOut_ = View<int32_t>(ub_, kKeyEndsOutAt);
@@ -248,7 +246,6 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
         FindKeyEnds();
         ReleaseKeyEnds();
@@ -270,6 +267,8 @@ private:
                     CeilDiv(MaxOf(0, work.keyEnd + tiling_.windowTerms - 1 - tiling_.windowLast),
                         tiling_.windowStep)
                         + tiling_.selectionCount);
+            const int64_t firstHidden =
+                2 * tiling_.keyCapacityScalar - FirstHidden(work.queries, work.firstQuery);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
@@ -283,8 +282,8 @@ private:
                 }
                 if (tile < work.keySteps) {
                     SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions,
-                        totalBlocks);
-                    SelectAtOnce(work.firstTile, work.tiles, corePositions, totalBlocks);
+                        firstHidden);
+                    SelectBlocks(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
                 }
                 if (tile == work.steps - 1 && turn < tiling_.items) {
                     SelectRest(work.tiles, corePositions, totalBlocks);
@@ -319,7 +318,6 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kPartialFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -387,7 +385,19 @@ private:
     {
         int64_t found = 0;
         for (int64_t p = 0; p < extent; ++p) {
-            const int64_t value = static_cast<int64_t>(keyEndsGm_.GetValue(firstQuery + p));
+            const int64_t value = static_cast<int64_t>(keyEndsGm_.GetValue((firstQuery + p) * 2));
+            found = p == 0 || value > found ? value : found;
+        }
+        return found;
+    }
+
+    // The largest of a number for each p below extent, 0 if there is none.
+    __aicore__ inline int64_t FirstHidden(int64_t extent, int64_t firstQuery)
+    {
+        int64_t found = 0;
+        for (int64_t p = 0; p < extent; ++p) {
+            const int64_t value =
+                static_cast<int64_t>(keyEndsGm_.GetValue((firstQuery + p) * 2 + 1));
             found = p == 0 || value > found ? value : found;
         }
         return found;
@@ -543,6 +553,7 @@ private:
     // The block of each lane, for sorting the blocks of several positions at once.
     __aicore__ inline void PrepareSelection()
     {
+        Duplicate(ones_, 1.0f, kRowsPerStep * 2);
         {
             Duplicate(laneNumber_, int32_t(0), 64);
             PipeBarrier<PIPE_V>();
@@ -581,28 +592,33 @@ private:
         Mins(laneOffset_, laneOffset_, int32_t((kTileKeys - 1) * 4), kBlockScoreLanes);
     }
 
-    // The end of the keys that each position sees, from the mask's bytes, to the workspace.
+    // End of the keys that each position sees and first hidden key, from the mask's bytes, to the
+    // workspace.
     __aicore__ inline void FindKeyEnds()
     {
+        const int64_t scorePitch = kTileKeys;
         Duplicate(attenMaskHalf_, half(0), kTileKeys);
-        Duplicate(rowBlocks_, 0.0f, kRowsPerStep * (2 * kBlockLanes));
-        for (int64_t firstPosition = (blockIndex_ * kVectorCores + subBlock_)
-            * MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8));
+        Duplicate(rowBlocks_, 0.0f, kRowsPerStep * 2 * (2 * kBlockLanes));
+        Duplicate(blockRecords_[kTileKeys], 0.0f, kTileKeys);
+        for (int64_t firstPosition = (blockIndex_ * kVectorCores + subBlock_) * kToldPositions;
              firstPosition < tiling_.S1;
-             firstPosition += blockCount_
-                 * (MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)) * kVectorCores)) {
-            const int64_t stepRows =
-                MinOf(MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)), tiling_.S1 - firstPosition);
+             firstPosition += blockCount_ * (kToldPositions * kVectorCores)) {
+            const int64_t positionCount = MinOf(kToldPositions, tiling_.S1 - firstPosition);
+            const int64_t stepRows = positionCount * 2;
             PipeBarrier<PIPE_V>();
-            Duplicate(newMax_, 0.0f, MinOf(kRowsPerStep, MinOf(kRowsPerVector, 8)));
+            Duplicate(newMax_, 0.0f, kToldPositions * 2);
             for (int64_t keyTile = 0;
-                 keyTile < CeilDiv(tiling_.keyPositions, kTileKeys);
+                 keyTile < CeilDiv(tiling_.keyCapacityScalar, kTileKeys);
                  ++keyTile) {
                 const int64_t firstKey = keyTile * kTileKeys;
-                const int64_t keys = MinOf(kTileKeys, tiling_.keyPositions - firstKey);
+                const int64_t keys = MinOf(kTileKeys, tiling_.keyCapacityScalar - firstKey);
                 Cast(blockTerm_, laneNumber_, RoundMode::CAST_RINT, kTileKeys);
                 PipeBarrier<PIPE_V>();
+                Muls(blockRecords_, blockTerm_, -1.0f, kTileKeys);
+                PipeBarrier<PIPE_V>();
                 Adds(blockTerm_, blockTerm_, float(firstKey + 1), kTileKeys);
+                Adds(blockRecords_, blockRecords_, float(2 * tiling_.keyCapacityScalar - firstKey),
+                    kTileKeys);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
                 auto attenMaskBytes =
                     View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
@@ -610,34 +626,41 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
                 SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 LoadRows(attenMaskBytes,
-                    attenMaskGm_[firstPosition * tiling_.attenMaskStrideQ + firstKey], stepRows,
-                    keys, tiling_.attenMaskStrideQ, kTileKeys);
+                    attenMaskGm_[firstPosition * tiling_.attenMaskStrideQ + firstKey],
+                    positionCount, keys, tiling_.attenMaskStrideQ, kTileKeys);
                 WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                for (int64_t row = 0; row < stepRows; ++row) {
+                for (int64_t position = 0; position < positionCount; ++position) {
                     PipeBarrier<PIPE_V>();
-                    Cast(attenMaskHalf_, attenMaskBytes[row * kTileKeys], RoundMode::CAST_NONE,
+                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
                         keys);
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[row * (kTileKeys / 8)], attenMaskHalf_, half(0),
-                        CMPMODE::EQ, RoundUp(keys, 128));
+                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                        half(0), CMPMODE::EQ, RoundUp(keys, 128));
                 }
                 PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Select(score[row * kTileKeys], attenMaskKeep_[row * (kTileKeys / 8)],
-                        blockTerm_, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
+                for (int64_t position = 0; position < positionCount; ++position) {
+                    Select(score[position * 2 * scorePitch],
+                        attenMaskKeep_[position * (kTileKeys / 8)], blockTerm_, 0.0f,
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, RoundUp(keys, kRepeatLanes));
+                }
+                PipeBarrier<PIPE_V>();
+                for (int64_t position = 0; position < positionCount; ++position) {
+                    Select(score[(position * 2 + 1) * scorePitch],
+                        attenMaskKeep_[position * (kTileKeys / 8)], blockRecords_[kTileKeys],
+                        blockRecords_, SELMODE::VSEL_TENSOR_TENSOR_MODE,
                         RoundUp(keys, kRepeatLanes));
                 }
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
                     FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f,
-                        stepRows, kTileKeys);
+                        stepRows, scorePitch);
                 }
                 if (kFoldedLanes * kBlockLanes > keys) {
                     Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
-                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, scorePitch);
                 PipeBarrier<PIPE_V>();
                 MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
@@ -650,19 +673,20 @@ private:
                 scoreSlot_ ^= 1;
             }
             // a position that sees no key has all: end = end + keys * (1 - min(end, 1))
+            // so has, of the numbers of hidden keys, a position without one
             PipeBarrier<PIPE_V>();
             Mins(tileStat_, newMax_, 1.0f, stepRows);
             PipeBarrier<PIPE_V>();
-            Muls(tileStat_, tileStat_, float(0 - tiling_.keyPositions), stepRows);
+            Muls(tileStat_, tileStat_, float(0 - tiling_.keyCapacityScalar), stepRows);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tiling_.keyPositions), stepRows);
+            Adds(tileStat_, tileStat_, float(tiling_.keyCapacityScalar), stepRows);
             PipeBarrier<PIPE_V>();
             Add(newMax_, newMax_, tileStat_, stepRows);
             WaitFlag<HardEvent::MTE3_V>(kKeyEndsOutFree);
             PipeBarrier<PIPE_V>();
             Cast(keyEndsOut_, newMax_, RoundMode::CAST_RINT, stepRows);
             SetAndWaitFlag<HardEvent::V_MTE3>(kKeyEndsOutReady);
-            StoreRow(keyEndsGm_[firstPosition], keyEndsOut_, stepRows);
+            StoreRow(keyEndsGm_[firstPosition * 2], keyEndsOut_, stepRows);
             SetFlag<HardEvent::MTE3_V>(kKeyEndsOutFree);
         }
     }
@@ -696,48 +720,48 @@ private:
 
     // Probabilities of a step's rows, from their exponentials, added to the sums of their
     // positions.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
-        int64_t stepRows)
+    __aicore__ inline void AddHeads(int64_t heads, int64_t tiles, int64_t itemSlot, int64_t keys,
+        int64_t rowsOfStep, int64_t scorePitch, int64_t r0, int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
+        if (tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
+            PipeBarrier<PIPE_V>();
+            Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                float(kSmallest), stepRows);
+        }
         PipeBarrier<PIPE_V>();
-        Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-            float(kSmallest), stepRows);
-        Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, stepRows);
+        Div(rowInverse_[r0 + itemSlot * kRowsPerVector], ones_,
+            rowSum_[r0 + itemSlot * kRowsPerVector], stepRows);
         PipeBarrier<PIPE_V>();
-        Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
-            rowInverse_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-            stepRows);
+        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], rowsOfStep);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-        PipeBarrier<PIPE_V>();
-        MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+        MulRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
         if (heads % 2 == 0 && heads != 2) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 2) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
                     keys);
             }
         }
         if (heads % 4 == 0 && heads != 4) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 4) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 2) * scorePitch],
                     keys);
             }
         }
         if (heads % 8 == 0 && heads != 8) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 8) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 4) * scorePitch],
                     keys);
             }
         }
         if (heads % 16 == 0 && heads != 16) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 16) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 8) * scorePitch],
                     keys);
             }
         }
@@ -755,14 +779,14 @@ private:
         if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                    score[(row + addedRows / 2) * kTileKeys], keys);
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
+                    score[(row + addedRows / 2) * scorePitch], keys);
             }
         } else {
             for (int64_t row = 0; row < stepRows; row += addedRows) {
                 PipeBarrier<PIPE_V>();
                 Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
                     keys);
             }
         }
@@ -779,6 +803,237 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(window_[position * kWindowRow + kWindowLead], 0.0f, kTileKeys);
         }
+    }
+
+    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
+        int64_t firstHidden)
+    {
+        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        const int64_t rowsOfStep =
+            work.tiles == 1 && kTileKeys / 2 >= keys ? kRowsPerStep * 2 : kRowsPerStep;
+        const int64_t scorePitch =
+            work.tiles == 1 && kTileKeys / 2 >= keys ? kTileKeys / 2 : kTileKeys;
+        CrossCoreWaitFlag(kScoreRingReady);
+        if (tile < work.tiles) {
+            const int64_t hidingFrom =
+                MaxOf(0, MinOf(firstHidden - firstKey, keys - 1)) / kRepeatLanes * kRepeatLanes;
+            for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
+                const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                auto attenMaskBytes =
+                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
+                    stepRows, keys, kTileKeys, scorePitch);
+                LoadRows(attenMaskBytes,
+                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
+                        * tiling_.attenMaskStrideQ
+                        + firstKey + hidingFrom],
+                    (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
+                    keys - hidingFrom, tiling_.attenMaskStrideQ, kTileKeys);
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys - hidingFrom);
+                // score * scale_value  (spec line 133)
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Muls(score[row * scorePitch], score[row * scorePitch],
+                        float(tiling_.scaleValue), RoundUp(keys, kRepeatLanes));
+                }
+                // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
+                PipeBarrier<PIPE_V>();
+                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                    RoundUp(keys - hidingFrom, 128));
+                for (int64_t position = 1;
+                     position
+                         < (rowBegin + r0 + stepRows - 1) / work.heads
+                             - (rowBegin + r0) / work.heads + 1;
+                     ++position) {
+                    PipeBarrier<PIPE_V>();
+                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
+                        keys - hidingFrom);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                        half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
+                }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, scorePitch);
+                }
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Select(score[row * scorePitch + hidingFrom],
+                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
+                            - (rowBegin + r0) / work.heads)
+                            * (kTileKeys / 8)],
+                        score[row * scorePitch + hidingFrom], float(kMaskedScore),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
+                }
+                // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, scorePitch);
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                PipeBarrier<PIPE_V>();
+                if (work.tiles == 1 && (kFoldedLanes - kBlockLanes) * kBlockLanes >= keys) {
+                    MaxOfBlocks(newMax_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                } else {
+                    MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    PipeBarrier<PIPE_V>();
+                    Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+                }
+                PipeBarrier<PIPE_V>();
+                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                    newMax_, stepRows);
+                // score = exp(score - newMax)
+                SpreadOverBlocks<2>(rowBlocks_, newMax_, rowsOfStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Exp(score[row * scorePitch], score[row * scorePitch],
+                        RoundUp(keys, kRepeatLanes));
+                }
+                // rescale = exp(rowMax - newMax)
+                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                    stepRows);
+                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
+                // rowSum = rowSum * rescale + row sum of the tile
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, float(work.tiles == 1 ? kSmallest : 0),
+                        stepRows * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, scorePitch);
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                PipeBarrier<PIPE_V>();
+                if (work.tiles == 1) {
+                    SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
+                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
+                } else {
+                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rescale_[slot * kRowsPerVector + r0], stepRows);
+                    PipeBarrier<PIPE_V>();
+                    Add(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+                }
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Cast(prob_[row * scorePitch], score[row * scorePitch], RoundMode::CAST_RINT,
+                        RoundUp(keys, kRepeatLanes));
+                }
+                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    prob_, stepRows, keys, kTileKeys, scorePitch);
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
+                if (work.tiles == 1) {
+                    AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
+                        stepRows);
+                }
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
+        } else {
+            // the tile again: probabilities with the final maximum and sum of each row
+            NextWindow(corePositions);
+            const int64_t hidingFrom =
+                MaxOf(0, MinOf(firstHidden - firstKey, keys - 1)) / kRepeatLanes * kRepeatLanes;
+            for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
+                const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                auto attenMaskBytes =
+                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
+                    stepRows, keys, kTileKeys, scorePitch);
+                LoadRows(attenMaskBytes,
+                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
+                        * tiling_.attenMaskStrideQ
+                        + firstKey + hidingFrom],
+                    (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
+                    keys - hidingFrom, tiling_.attenMaskStrideQ, kTileKeys);
+                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys - hidingFrom);
+                // score * scale_value  (spec line 133)
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Muls(score[row * scorePitch], score[row * scorePitch],
+                        float(tiling_.scaleValue), RoundUp(keys, kRepeatLanes));
+                }
+                // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
+                PipeBarrier<PIPE_V>();
+                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                    RoundUp(keys - hidingFrom, 128));
+                for (int64_t position = 1;
+                     position
+                         < (rowBegin + r0 + stepRows - 1) / work.heads
+                             - (rowBegin + r0) / work.heads + 1;
+                     ++position) {
+                    PipeBarrier<PIPE_V>();
+                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
+                        keys - hidingFrom);
+                    PipeBarrier<PIPE_V>();
+                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                        half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
+                }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, scorePitch);
+                }
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Select(score[row * scorePitch + hidingFrom],
+                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
+                            - (rowBegin + r0) / work.heads)
+                            * (kTileKeys / 8)],
+                        score[row * scorePitch + hidingFrom], float(kMaskedScore),
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
+                }
+                // score = exp(score - rowMax)
+                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    rowsOfStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                PipeBarrier<PIPE_V>();
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Exp(score[row * scorePitch], score[row * scorePitch],
+                        RoundUp(keys, kRepeatLanes));
+                }
+                AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
+                    stepRows);
+                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
+        }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
     // Blocks whose windows the tile from firstKey on completes, to the best of each position.
@@ -921,213 +1176,13 @@ private:
         }
     }
 
-    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
-        int64_t totalBlocks)
+    // The blocks of a tile with all probabilities: an item's only one, or one that comes again.
+    __aicore__ inline void SelectBlocks(int64_t firstTile, int64_t tiles, int64_t tile,
+        int64_t corePositions, int64_t totalBlocks)
     {
-        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        CrossCoreWaitFlag(kScoreRingReady);
-        if (tile < work.tiles) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                auto attenMaskBytes =
-                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
-                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
-                    stepRows, keys, kTileKeys, kTileKeys);
-                LoadRows(attenMaskBytes,
-                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
-                        * tiling_.attenMaskStrideQ
-                        + firstKey],
-                    (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
-                    keys, tiling_.attenMaskStrideQ, kTileKeys);
-                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys);
-                // score * scale_value  (spec line 133)
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
-                        RoundUp(keys, kRepeatLanes));
-                }
-                // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                PipeBarrier<PIPE_V>();
-                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
-                    RoundUp(keys, 128));
-                for (int64_t position = 1;
-                     position
-                         < (rowBegin + r0 + stepRows - 1) / work.heads
-                             - (rowBegin + r0) / work.heads + 1;
-                     ++position) {
-                    PipeBarrier<PIPE_V>();
-                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
-                        keys);
-                    PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
-                        half(0), CMPMODE::EQ, RoundUp(keys, 128));
-                }
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, kTileKeys);
-                }
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Select(score[row * kTileKeys],
-                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                            - (rowBegin + r0) / work.heads)
-                            * (kTileKeys / 8)],
-                        score[row * kTileKeys], float(kMaskedScore),
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
-                }
-                // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-                if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
-                }
-                PipeBarrier<PIPE_V>();
-                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-                PipeBarrier<PIPE_V>();
-                MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                    kBlockLanes, kRepeatLanes);
-                PipeBarrier<PIPE_V>();
-                Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
-                PipeBarrier<PIPE_V>();
-                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                    newMax_, stepRows);
-                // score = exp(score - newMax)
-                SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Exp(score[row * kTileKeys], score[row * kTileKeys],
-                        RoundUp(keys, kRepeatLanes));
-                }
-                // rescale = exp(rowMax - newMax)
-                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                    stepRows);
-                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-                // rowSum = rowSum * rescale + row sum of the tile
-                if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-                }
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-                PipeBarrier<PIPE_V>();
-                if (work.tiles == 1) {
-                    SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
-                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
-                } else {
-                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                        kBlockLanes, kRepeatLanes);
-                    Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rescale_[slot * kRowsPerVector + r0], stepRows);
-                    PipeBarrier<PIPE_V>();
-                    Add(rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
-                }
-                WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Cast(prob_[row * kTileKeys], score[row * kTileKeys], RoundMode::CAST_RINT,
-                        RoundUp(keys, kRepeatLanes));
-                }
-                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, stepRows, keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE3_V>(kProbFree);
-                if (work.tiles == 1) {
-                    AddHeads(work.heads, itemSlot, keys, r0, stepRows);
-                }
-                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                scoreSlot_ ^= 1;
-            }
-        } else {
-            // the tile again: probabilities with the final maximum and sum of each row
-            NextWindow(corePositions);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                auto attenMaskBytes =
-                    View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlot);
-                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
-                    stepRows, keys, kTileKeys, kTileKeys);
-                LoadRows(attenMaskBytes,
-                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
-                        * tiling_.attenMaskStrideQ
-                        + firstKey],
-                    (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
-                    keys, tiling_.attenMaskStrideQ, kTileKeys);
-                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys);
-                // score * scale_value  (spec line 133)
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Muls(score[row * kTileKeys], score[row * kTileKeys], float(tiling_.scaleValue),
-                        RoundUp(keys, kRepeatLanes));
-                }
-                // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                PipeBarrier<PIPE_V>();
-                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
-                    RoundUp(keys, 128));
-                for (int64_t position = 1;
-                     position
-                         < (rowBegin + r0 + stepRows - 1) / work.heads
-                             - (rowBegin + r0) / work.heads + 1;
-                     ++position) {
-                    PipeBarrier<PIPE_V>();
-                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
-                        keys);
-                    PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
-                        half(0), CMPMODE::EQ, RoundUp(keys, 128));
-                }
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, kTileKeys);
-                }
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Select(score[row * kTileKeys],
-                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                            - (rowBegin + r0) / work.heads)
-                            * (kTileKeys / 8)],
-                        score[row * kTileKeys], float(kMaskedScore),
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys);
-                }
-                // score = exp(score - rowMax)
-                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Exp(score[row * kTileKeys], score[row * kTileKeys],
-                        RoundUp(keys, kRepeatLanes));
-                }
-                AddHeads(work.heads, itemSlot, keys, r0, stepRows);
-                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                scoreSlot_ ^= 1;
-            }
+        if (tiles == 1 || tile >= tiles) {
+            const int64_t itemTile = tile < tiles ? tile : tile - tiles;
+            const int64_t firstKey = (firstTile + itemTile) * kTileKeys;
             const int64_t firstBlock =
                 itemTile == 0
                     ? 0
@@ -1139,28 +1194,7 @@ private:
                 CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock =
                 MinOf(totalBlocks,
-                    itemTile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
-            TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
-        }
-        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
-        // it; MTE2 waits back, so that the event is not set twice.
-        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
-    }
-
-    // The blocks of an item's only tile, from the sums that its softmax left.
-    __aicore__ inline void SelectAtOnce(int64_t firstTile, int64_t tiles, int64_t corePositions,
-        int64_t totalBlocks)
-    {
-        if (tiles == 1) {
-            const int64_t firstKey = firstTile * kTileKeys;
-            const int64_t firstBlock = 0;
-            const int64_t begunBlocks =
-                MinOf(tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys, tiling_.windowStep));
-            const int64_t endedBlocks =
-                CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
-            const int64_t endBlock = MinOf(totalBlocks, MaxOf(begunBlocks, endedBlocks));
+                    itemTile + 1 == tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
             TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
     }
@@ -1442,17 +1476,17 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(prob_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
                     * tiling_.attentionOutStrideS
                     + work.firstHead * tiling_.attentionOutStrideN],
-                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    prob_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                     tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
             }
         }
     }
@@ -1489,19 +1523,20 @@ private:
     GlobalTensor<int32_t> topkIndicesOutGm_;
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
+    // ends of the keys that positions see, and their first hidden keys
+    GlobalTensor<int32_t> keyEndsGm_;
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<int32_t> keyEndsGm_;  // ends of the keys that positions see
 
     // On-chip buffers with a single slot
+    LocalTensor<float> ones_, rowBlocks_, blockRecords_, newMax_, blockTerm_, lanes_, tileStat_;
+    LocalTensor<float> window_, rowMax_, rowSum_, rescale_, rowInverse_, blockScore_, best_;
+    LocalTensor<float> accumulator_, partial_, resultBlocks_;
     LocalTensor<int32_t> laneNumber_, laneOffset_, keyEndsOut_, blockNumber_, selected_;
     LocalTensor<half> attenMaskHalf_;
-    LocalTensor<float> rowBlocks_, newMax_, blockTerm_, lanes_, tileStat_, window_, rowMax_;
-    LocalTensor<float> rowSum_, rescale_, rowInverse_, blockScore_, blockRecords_, best_;
-    LocalTensor<float> accumulator_, partial_, resultBlocks_;
     LocalTensor<uint8_t> attenMaskKeep_, blockBits_, coreHasKeys_, rowHasKeys_;
-    LocalTensor<T> prob_, result_;
+    LocalTensor<T> prob_;
 };
 
 }  // namespace nsa_compress_attention_d128_e128_atten_mask
