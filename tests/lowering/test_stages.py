@@ -133,7 +133,7 @@ def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     kept = "rescale[slot * rowsPerVector + r0 + stepRows]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
     spread = "V     rowBlocks[copy + rowsPerStep // blockLanes x repeatLanes pitch 128] = "
-    assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
+    assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c, modifiers(c)))
 
 
 def test_a_row_statistic_is_read_from_the_bank_groups_that_its_lanes_leave_free() -> None:
@@ -329,7 +329,7 @@ def test_probabilities_through_int8_have_steps_of_their_tile() -> None:
     assert "# step = exp(row maximum of the tile - newMax) / 127" in found
     assert "# prob = clip(round(score / step), -128, 127)" in found
     assert "V     score[span] = Cast(wholeScore[span]) float32 CAST_RINT" in found
-    assert "# partial = partial * step" in lines(update_tile(c))
+    assert "# partial = partial * step" in lines(update_tile(c, modifiers(c)))
 
 
 def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:

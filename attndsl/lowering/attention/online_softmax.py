@@ -57,7 +57,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
-from attndsl.tile.buffers import GlobalRegion
+from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import (
     Binary,
     BlockReduce,
@@ -283,17 +283,23 @@ def _rescaling(context: Context) -> list[Statement]:
     ]
 
 
-def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
-    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile`` for an item's only one."""
+def update_tile(context: Context, modifiers: Modifiers, only_tile: Statement | None = None) -> Stage:
+    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile`` for an item's only one.
+
+    Where the sums of an only tile come to the place of scores, those of others do, too.
+    """
     context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
+    place, lifetime = b.partial, tuple[Buffer, ...]((b.partial,))
+    if only_tile is not None:
+        place, lifetime = b.score, loaded_buffers(context, modifiers)
 
     def one_step(r0: Expr, count: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * padded_size
         accumulator = whole(b.accumulator, r0 * padded_size, count * padded_size)
-        partial = whole(b.partial, 0, count * padded_size)
-        arrives, scale = b.partial, []
+        partial = whole(place, 0, count * padded_size)
+        arrives, scale = place, []
         if context.attention.requantize is not None:
             arrives = int32_partial(context)
             scale = [
@@ -302,7 +308,7 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
                 ),
                 Note(text="partial = partial * step"),
                 spread_scales(context, b, tile_row(context, r0)),
-                scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
+                scale_rows(context, "Mul", place, 0, b.row_blocks),
             ]
         source = out_ring(context).region(offset, 1, count * padded_size)
         rescaled = [
@@ -316,8 +322,8 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
             *(rescaled if context.attention.softmax is not None else ()),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
-        one = Alloc(buffers=(b.partial,), body=body)
-        return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
+        one = Alloc(buffers=lifetime, body=body)
+        return [one if arrives is place else Alloc(buffers=(arrives,), body=seq(one))]
 
     added: Statement = in_steps(ROWS, context.rows_per_step, one_step, where)
     if only_tile is not None:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attndsl.expr import Const, Expr, Symbol, round_up
+from attndsl.expr import Const, Expr, round_up
 from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES, SPAN, STEP_ROWS
-from attndsl.lowering.emit.row_operations import broadcast, by_row
+from attndsl.lowering.emit.row_operations import C0, broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.told_ends import telling_mask
@@ -91,26 +91,30 @@ def _applied(context: Context, modifiers: Modifiers, *, of_probabilities: bool =
     return [*found, seq(*finish)]
 
 
-_ROW = Symbol("row")
 _OF_SPAN = (WithScalar, Unary, Convert)
 
 
 def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statement]:
-    """``statements``, those on a step's whole span row by row where tasks of one call see unequal numbers of
-    keys, as their masks tell: else short rows would cost as much as long ones."""
+    """``statements``, those on a step's whole span on its keys alone where tasks of one call see unequal
+    numbers of keys, as their masks tell: else short rows would cost as much as long ones.
+
+    A repeat of all rows at once: few instructions, so that the loads of the next step are not behind many.
+    """
     if telling_mask(context) is None:
         return list(statements)
-    return [_by_rows(context, each) for each in statements]
+    return [_by_columns(context, each) for each in statements]
 
 
-def _by_rows(context: Context, item: Statement) -> Statement:
+def _by_columns(context: Context, item: Statement) -> Statement:
     if not isinstance(item, _OF_SPAN) or not all(each.cols.same(SPAN) for each in (item.dst, item.src)):
         return item
-    place, lanes = _ROW * context.score_pitch, round_up(KEYS, REPEAT_LANES)
-    dst, src = (whole(each.buffer, each.offset + place, lanes) for each in (item.dst, item.src))
+    dst, src = (
+        each.buffer.region(each.offset + C0, STEP_ROWS, REPEAT_LANES, context.score_pitch)
+        for each in (item.dst, item.src)
+    )
     touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
     body = seq(replace(item, dst=dst, src=src))
-    return For(var=_ROW, end=STEP_ROWS, body=body, disjoint=touched, runs=True)
+    return For(var=C0, end=KEYS, step=REPEAT_LANES, body=body, disjoint=touched, runs=True)
 
 
 def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) -> Statement:

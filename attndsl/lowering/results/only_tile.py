@@ -89,8 +89,9 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
             *context.rows.length_of_stored_runs(),
             Let(symbol=R0, value=Const(0)),
             Let(symbol=STEP_ROWS, value=ROWS),
-            *store_statistics(context, state, loaded_buffers(context, modifiers)),
             Alloc(buffers=loaded_buffers(context, modifiers), body=body),
+            Note(text="statistics come after what is waited for, and from a place that no load waits for"),
+            *store_statistics(context, state),
         ),
         where=context.where,
     )

@@ -130,6 +130,24 @@ def count_form_rules(*regions: Region) -> Iterator[Finding]:
             yield f"{region} has several rows, the count form takes one"
 
 
+def alike_rules(dst: Region, src: Region) -> Iterator[Finding]:
+    """Both are contiguous, or rows of lanes of one repeat of the wider dtype."""
+    if is_one(dst.rows) and is_one(src.rows):
+        return
+    if not dst.rows.same(src.rows):
+        yield f"{dst} and {src} have different numbers of rows"
+    widest = min(repeat_elements(region.buffer.dtype) for region in (dst, src))
+    yield from at_most_rule(dst.cols, widest, "lanes a row")
+
+
+def lanes_of(names: Names, dst: Region, src: Region) -> str:
+    """The lanes of an operation of one operand: their count, or mask, repeats and strides of rows."""
+    if is_one(dst.rows):
+        return names.expr(dst.cols)
+    strides = f"1, 1, {repeat_stride(names, dst)}, {repeat_stride(names, src)}"
+    return f"{names.expr(dst.cols)}, {names.expr(dst.rows)}, UnaryRepeatParams({strides})"
+
+
 def row_form_rules(region: Region, architecture: Architecture, wide: bool = False) -> Iterator[Finding]:
     """The form with strides; ``wide``: rows may have more lanes than one repeat."""
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
