@@ -43,6 +43,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "task_rows": ("even", "most"),
     "value_source": ("auto", "memory", "keys"),
     "prob_layout": ("rows", "fractals"),
+    "key_copies": ("parts", "whole"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 
