@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import gc
 import os
+import random
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,11 +30,18 @@ if sys.dont_write_bytecode:
 # What is kept for other tests is no garbage: to search it was a twentieth of the time.
 gc.set_threshold(50_000, 20, 20)
 
-_DRAWN = ("tests/verify/", "tests/diagnosis/test_rounding.py", "tests/compiler/test_tiling_proofs.py")
-"""What asks for drawn cases is one piece of work: whoever has it draws the cases once."""
-_DRAWN_SCOPE = "drawn cases"
+_SHARED = {
+    "drawn cases": (
+        "tests/verify/",
+        "tests/diagnosis/test_rounding.py",
+        "tests/compiler/test_tiling_proofs.py",
+    ),
+    "mutants": ("tests/mutate/",),
+}
+"""What asks for drawn cases, or for the kernel whose mutants are tried, is one piece of work: whoever has it
+makes them once."""
 _LONG_SCOPES = (
-    _DRAWN_SCOPE,
+    "drawn cases",
     "tests/test_variants.py",
     "tests/cli/test_cli.py",
     "tests/tuning/test_search.py",
@@ -82,7 +90,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def _scope(nodeid: str) -> str:
     file = nodeid.split("::", 1)[0]
-    return _DRAWN_SCOPE if file.startswith(_DRAWN) else file
+    return next((name for name, files in _SHARED.items() if file.startswith(files)), file)
 
 
 class _Stopwatch:
@@ -103,9 +111,11 @@ class _Stopwatch:
             cache.set(self.KEPT, {**cache.get(self.KEPT, {}), **self._seconds})
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On a worker the files whose tests took longest come first; nobody is left alone with one at the end."""
     gc.freeze()
+    _leave_sweeps_to_the_long_suite(items)
     if not hasattr(config, "workerinput"):
         return
     cache = getattr(config, "cache", None)
@@ -115,6 +125,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         scope = _scope(item.nodeid)
         seconds[scope] = seconds.get(scope, 0.0) + known.get(item.nodeid, 0.0)
     items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
+
+
+def _leave_sweeps_to_the_long_suite(items: list[pytest.Item]) -> None:
+    """Of a test that is marked as a sweep, all but some parameter sets are long. Its name picks them: neither
+    the first, which are alike, nor others in each run."""
+    sweeps: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sweep") is not None:
+            sweeps.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, sets in sweeps.items():
+        marker = sets[0].get_closest_marker("sweep")
+        assert marker is not None
+        order = random.Random(name).sample(sets, len(sets))
+        for item in order[marker.kwargs["fast"] :]:
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -288,6 +288,7 @@ def test_variants_are_verified_on_all_backends(path: Path) -> None:
     assert [each for each in results if each.status != PASS] == [] and len(results) == 3 * CASES
 
 
+@pytest.mark.sweep(fast=5)
 @pytest.mark.parametrize("path", SHELF, ids=NAMES)
 def test_variants_have_projects(path: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["generate", str(path), "--out", str(tmp_path)])

@@ -183,6 +183,7 @@ def test_the_package_is_built_by_rules_that_are_files(project, tmp_path):
     assert (project / "build_out/autogen/options.ini").read_text() == OWN_SYNCHRONIZATION
 
 
+@pytest.mark.long
 def test_the_package_is_built_by_rules_that_are_a_package(project, tmp_path):
     code, said = build(project, from_9(tmp_path / "cann"))
     assert code == 0, said[-3000:]

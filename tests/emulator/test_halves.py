@@ -189,6 +189,7 @@ _HEADS = [
 ]
 
 
+@pytest.mark.sweep(fast=1)
 @pytest.mark.parametrize("head", _HEADS, ids=["by type", "no reading without a half"])
 def test_a_program_may_choose_by_the_constant_type(tmp_path, head):
     # specializations inside the class are nothing for older g++

@@ -262,6 +262,7 @@ def test_many_stated_values_are_kept_and_the_result_is_right(tmp_path, choices, 
     kept_and_right(tmp_path, choices, group, keys)
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize(
     "choices",
     [

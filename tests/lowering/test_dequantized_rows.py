@@ -96,6 +96,7 @@ SCHEDULES = [
 ]
 
 
+@pytest.mark.sweep(fast=6)
 @pytest.mark.parametrize("choices", SCHEDULES, ids=str)
 @pytest.mark.parametrize("keys", [1, 130, 700])
 def test_rows_that_are_widened_ahead_are_those_of_their_tile(
@@ -255,6 +256,7 @@ def with_factors(
     return load_file(file), call | {"table": rng.permutation(6).reshape(2, 3).astype(np.int32)}
 
 
+@pytest.mark.sweep(fast=2)
 @pytest.mark.parametrize(
     ("keys", "values", "roles", "dtype"),
     [

@@ -87,6 +87,7 @@ def compiled(op: Operator, dtype: str = "float16", size: int = 32, **special: An
 # Results ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("splits", [1, 3])
 @pytest.mark.parametrize(("heads", "kv_heads"), [(4, 4), (6, 2)], ids=["mha", "gqa"])
 @pytest.mark.parametrize("backend", BACKENDS)

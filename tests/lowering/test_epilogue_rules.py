@@ -268,6 +268,7 @@ OPERATIONS_OF_ROWS = {
 }
 
 
+@pytest.mark.sweep(fast=8)
 @pytest.mark.parametrize("split", [1, 3])
 @pytest.mark.parametrize("name", OPERATIONS_OF_ROWS)
 def test_elementwise_results_on_the_tile_program(tmp_path: Path, name: str, split: int) -> None:

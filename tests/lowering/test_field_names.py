@@ -28,6 +28,7 @@ def spec(folder: Path, name: str) -> Operator:
     return packed_spec(folder, f"s = s.where(i - j < {name})", PACKED_RESULT, declared=declared)
 
 
+@pytest.mark.sweep(fast=6)
 @pytest.mark.parametrize("name", SCALARS + MEMBERS + FIELDS)
 def test_a_parameter_named_like_something_in_the_kernel(tmp_path: Path, name: str) -> None:
     assert_computes(spec(tmp_path, name), "tile", **packed_call([9, 5], [200, 130]), **{name: 7})

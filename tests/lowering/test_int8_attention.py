@@ -71,6 +71,7 @@ LONG_CALLS = {
 }
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("name", CALLS)
 def test_tile_program_against_the_oracle(name: str) -> None:
     call = CALLS[name]

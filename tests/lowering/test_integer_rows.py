@@ -60,6 +60,7 @@ def test_integers_as_they_are_are_refused(tmp_path: Path, source: str) -> None:
     assert "write attend.dequantize(key, scale)" in str(caught.value)
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("source", STORED)
 @pytest.mark.parametrize(("dtype", "key"), [("query", "{}"), ('"int8"', INTEGERS)])
 def test_numbers_and_integers_that_stand_for_some_compile(

@@ -59,6 +59,7 @@ def call(declared: str, n: int = 4, k: int = 2, s: int = 150) -> dict[str, Any]:
     return {"query": halves(2, n, s, 32), "key": halves(2, k, s, 32), "value": halves(2, k, s, 32), "x": x}
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_elements_at_keys_are_compared(tmp_path: Path, name: str) -> None:
     """Documents lie in any order."""
@@ -97,6 +98,7 @@ ARITHMETIC = {
 }
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_elements_at_keys_in_arithmetic(tmp_path: Path, name: str, backend: str) -> None:

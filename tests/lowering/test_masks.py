@@ -337,6 +337,7 @@ PERIODIC = {
 DECLARED = 'p = op.param("p", int, default=7, ge=1, le=64)\nfirst = op.lengths("first", "B")'
 
 
+@pytest.mark.sweep(fast=6)
 @pytest.mark.parametrize("name", PERIODIC)
 def test_masks_of_single_keys_on_the_tile_program(tmp_path: Path, name: str) -> None:
     op = packed_spec(tmp_path, PERIODIC[name], PACKED_RESULT, declared=DECLARED)

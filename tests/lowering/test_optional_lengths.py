@@ -33,6 +33,7 @@ USES = {
 }
 
 
+@pytest.mark.sweep(fast=6)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("lengths", [None, [40, 3]])
 def test_kernels_know_whether_lengths_are_passed(tmp_path: Path, use: str, lengths: list[int] | None) -> None:

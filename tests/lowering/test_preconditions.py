@@ -281,6 +281,7 @@ def test_zeros_of_padded_positions_are_not_quantized(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 @pytest.mark.parametrize("order", [(OFFSET, "padded(out)"), ("padded(out)", SYMMETRIC)])
 @pytest.mark.parametrize("size", [16, 32])

@@ -35,6 +35,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.sweep(fast=2)
 @pytest.mark.parametrize(("group", "keys", "stated"), SIZES)
 def test_fractals_give_what_rows_give(group: int, keys: int, stated: dict[str, Any], tmp_path: Path) -> None:
     """Rows that fill no fractal, key tiles that end within a fractal, and bands of rows."""

@@ -40,6 +40,7 @@ def expected(call: dict[str, Any], weight: np.ndarray) -> tuple[np.ndarray, np.n
     return np.einsum("bnqt,bntd->bnqd", np.exp(scores - lse[..., None]) * weight, value), lse
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize(("axes", "splits"), [(KEYS, 1), (HEADS, 3), (ROWS, 1)])
 @pytest.mark.parametrize("backend", ["reference", "tile", "emulator"])
 def test_the_factor_acts_on_the_product_alone(tmp_path: Path, backend: str, axes: str, splits: int) -> None:

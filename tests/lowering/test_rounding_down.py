@@ -24,6 +24,7 @@ MASKS = {
 }
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 @pytest.mark.parametrize("mask", MASKS)
 def test_of_negative_numbers(tmp_path: Path, mask: str, backend: str) -> None:

@@ -59,6 +59,7 @@ def call(s: int = 130, m: int = 259) -> dict[str, Any]:
     return {**rows, **{name: each.astype(np.float32) for name, each in numbers.items()}}
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("name", FORMS)
 def test_numbers_of_rows_and_keys(tmp_path: Path, name: str) -> None:
     assert_computes(operator(tmp_path, *FORMS[name]), "tile", **call())
@@ -102,6 +103,7 @@ def latent(folder: Path, layout: str, positions: str = "1", unused: str = "") ->
     return load_file(file)
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("layout", ["P R D", "(P R) D"])
 @pytest.mark.parametrize("backend", ["reference", "tile", "emulator"])
 def test_caches_need_no_axis_of_heads_and_queries_none_of_positions(

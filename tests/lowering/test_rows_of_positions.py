@@ -46,6 +46,7 @@ def biased(folder: Path, kind: str) -> Operator:
     return load_file(file)
 
 
+@pytest.mark.sweep(fast=6)
 @pytest.mark.parametrize("group", [1, 2, 3])
 @pytest.mark.parametrize("kind", ROWS)
 def test_rows_reach_every_head(tmp_path: Path, kind: str, group: int) -> None:
@@ -59,6 +60,7 @@ def test_rows_reach_every_head(tmp_path: Path, kind: str, group: int) -> None:
     )
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("kind", ROWS)
 def test_heads_share_a_load(tmp_path: Path, kind: str) -> None:
     """A load has a row for each position of the step, however many heads; of rows by head it has not."""

@@ -80,12 +80,14 @@ def function(folder: Path, text: str) -> tuple[Any, dict[str, Any]]:
     return op, decode_call() | {name: value for name, value in more.items() if name in text}
 
 
+@pytest.mark.sweep(fast=12)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_scores(tmp_path: Path, name: str) -> None:
     op, call = function(tmp_path, FUNCTIONS[name])
     assert_computes(op, "tile", **call)
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("name", IN_GENERATED_CODE)
 def test_functions_of_scores_in_generated_code(tmp_path: Path, name: str) -> None:
     op, call = function(tmp_path, FUNCTIONS[name])

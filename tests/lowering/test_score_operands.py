@@ -53,6 +53,7 @@ def operands(*names: str) -> dict[str, Any]:
     return {name: made[name] for name in names}
 
 
+@pytest.mark.sweep(fast=2)
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 @pytest.mark.parametrize("kind", TWICE)
 def test_used_twice(tmp_path: Path, kind: str, backend: str) -> None:
@@ -74,6 +75,7 @@ DIFFERENCES = {
 }
 
 
+@pytest.mark.sweep(fast=5)
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 @pytest.mark.parametrize("kind", DIFFERENCES)
 def test_differences_and_negatives(tmp_path: Path, kind: str, backend: str) -> None:
@@ -131,6 +133,7 @@ def test_byte_masks_of_all_rows(tmp_path: Path, axes: str) -> None:
 SIZES = {"B": 2, "N": 4, "K": 2, "T": 300}
 
 
+@pytest.mark.sweep(fast=8)
 @pytest.mark.parametrize("visible", ["mask", "~mask", "mask == 0", "mask != 0"])
 @pytest.mark.parametrize("axes", ["N T", "B K T", "B N", "B", "T"])
 def test_byte_masks_of_any_axes_in_either_polarity(tmp_path: Path, axes: str, visible: str) -> None:
@@ -142,6 +145,7 @@ def test_byte_masks_of_any_axes_in_either_polarity(tmp_path: Path, axes: str, vi
     assert np.isfinite(whole.astype(float)).all() and whole.any()
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("axes", ["S N T", "N Q T", "B N Q T", "S", "Q", "S T"])
 def test_byte_masks_of_packed_rows(tmp_path: Path, axes: str) -> None:
     sizes = {"B": ("B", 2), "N": ("N", 4), "S": ("T1", 13), "Q": ("S1", 9), "T": ("S2", 150)}

@@ -79,6 +79,7 @@ def call(lists: str, seed: int = 3) -> dict[str, Any]:
     return {"query": halves(2, 4, s, d), **rows, **made}
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("name", FORMS)
 def test_each_query_attends_to_the_blocks_of_its_list(tmp_path: Path, name: str) -> None:
     assert_computes(operator(tmp_path, *FORMS[name]), "tile", **call(FORMS[name][0]))

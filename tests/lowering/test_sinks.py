@@ -38,6 +38,7 @@ def expected(call: dict[str, Any], sinks: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.einsum("bnqt,bntd->bnqd", weights, value), lse
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("splits", [1, 3])
 @pytest.mark.parametrize("backend", ["reference", "tile", "emulator"])
 def test_a_sink_is_a_key_without_a_value(tmp_path: Path, backend: str, splits: int) -> None:

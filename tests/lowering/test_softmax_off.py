@@ -37,6 +37,7 @@ def test_weights_of_all_keys(tmp_path: Path, weights: str, splits: str) -> None:
     assert_computes(op, "tile", tolerance=6e-3, **decode_call(t=500))
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("weights", ["sigmoid", "relu", "squared relu"])
 @pytest.mark.parametrize("backend", ["tile", "emulator"])
 def test_hidden_keys_add_nothing(tmp_path: Path, weights: str, backend: str) -> None:

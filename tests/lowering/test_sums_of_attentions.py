@@ -36,6 +36,7 @@ def spec(folder: Path, result: str, schedule: str = "") -> Operator:
     return decode_spec(folder, PART, output, declared=DECLARED, schedule=schedule)
 
 
+@pytest.mark.sweep(fast=6)
 @pytest.mark.parametrize("splits", [1, 3])
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_are_of_normalized_rows(tmp_path: Path, name: str, splits: int) -> None:

@@ -124,6 +124,7 @@ MASKS = {
 }
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("name", MASKS)
 def test_masks_of_prompts_on_the_tile_program(tmp_path: Path, name: str) -> None:
     op = packed_spec(tmp_path, MASKS[name], PACKED_RESULT, declared=DECLARED)

@@ -13,7 +13,7 @@ from attndsl.mutate.bench import Bench, KernelFiles, Trial, kernel_files
 from attndsl.mutate.mutants import Mutant, mutants_of
 from attndsl.spec.operator.loader import load
 
-CASES = 10
+CASES = 8
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def test_every_class_has_a_test(subject: Subject) -> None:
     assert set(subject.mutants) == set(KINDS)
 
 
+@pytest.mark.sweep(fast=9)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mutant_is_killed(subject: Subject, kind: str) -> None:
     beginning = " ".join(KINDS[kind].split())

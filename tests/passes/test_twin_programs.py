@@ -187,6 +187,7 @@ def differing(program: Program) -> dict[str, Program]:
     }
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("what", differing(lowered_pair()[0]))
 def test_a_program_that_differs_in_anything_else_goes_through_the_passes(
     what: str, monkeypatch: pytest.MonkeyPatch

@@ -101,6 +101,7 @@ CASES = {
 }
 
 
+@pytest.mark.sweep(fast=8)
 @pytest.mark.parametrize("precision, tolerance", [("float32", 3e-6), ("float64", 1e-13)])
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_do_not_show(name, precision, tolerance):

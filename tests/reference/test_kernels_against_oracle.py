@@ -66,6 +66,7 @@ def test_more_heads_than_a_task_holds(backend):
     check_incre(backend, query, key, value, options, 2e-3)
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("padding", [0, 7, 60])
 def test_left_padding(backend, padding):
@@ -97,6 +98,7 @@ def test_rows_whose_scores_are_all_far_below_zero(backend):
     check_incre(backend, query, key, value, options, 8e-3)
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("dtype", "size", "layout", "offset"),
@@ -112,6 +114,7 @@ def test_int8_keys_and_values(backend, dtype, size, layout, offset):
     check_incre(backend, query, key, value, options, 24 * HALF_ULP[dtype])
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("size", "channels", "offset"), [(32, False, True), (48, True, True), (64, True, False)]
@@ -157,6 +160,7 @@ RELAY = [
 ]
 
 
+@pytest.mark.sweep(fast=4)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("call", "atol"), RELAY, ids=["groups", "many rows", "no list", "no group"])
 def test_rows_of_a_group_share_a_task(backend, call, atol):

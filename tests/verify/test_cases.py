@@ -46,13 +46,15 @@ class Generated:
         self.operator = getattr(ops, name)
         self.stream = stream_of(self.operator)
         self.cases = self.stream.take(CASES[name])
-        pairs = [(case, case.outline()) for case in self.cases]
+        self.outlines = [case.outline() for case in self.cases]
+        pairs = [*zip(self.cases, self.outlines, strict=True)]
         self.features = [set(features_of(*pair)) for pair in pairs]
         self.works = [work_of(case.space, call) for case, call in pairs]
 
     @cached_property
     def calls(self):
-        return [case.call() for case in self.cases]
+        """Of every fourth case: tensors take longer than all that is told without them."""
+        return {case.number: case.call() for case in self.cases[::4]}
 
     def seen(self):
         return set().union(*self.features)
@@ -90,7 +92,7 @@ def test_every_shipped_operator_has_cases():
 
 
 def test_the_same_seed_gives_the_same_cases_however_many_are_asked_for(generated):
-    again = Stream(generated.operator, seed=0).take(4)
+    again = Stream(generated.operator, seed=0).take(3)
     for case, other in zip(generated.cases, again, strict=False):
         assert case.assignment == other.assignment
         first, second = case.arguments(), other.arguments()
@@ -123,7 +125,7 @@ def test_lists_of_tensors_are_filled():
 
 def test_lengths_stay_within_the_sizes_that_are_affordable():
     """Repairs may take another length, but none longer than the assignment says."""
-    for case, call in zip(made("self_attention").cases, made("self_attention").calls, strict=True):
+    for case, call in zip(made("self_attention").cases, made("self_attention").outlines, strict=True):
         size = {**dict.fromkeys("BNQT", 1), **call.extents}
         assert size["B"] * size["N"] * size["Q"] * size["T"] <= Values.most_scores, case.number
 
@@ -136,7 +138,7 @@ def test_another_seed_gives_others():
 
 
 def test_every_case_is_a_legal_call_within_the_target(generated):
-    for call in generated.calls:  # bound without an error
+    for call in generated.calls.values():  # bound without an error
         call.check_target()
         assert max(array.size for array in call.arrays.values()) <= 2 * Values.most_elements
 
@@ -186,7 +188,7 @@ def test_a_core_writes_ring_slots_again_in_each_segment(generated):
 
 def test_shared_keys_are_deep_only_where_rows_read_them():
     relay = made("relay_attention")
-    deep = [call for call, work in zip(relay.calls, relay.works, strict=True) if work.deep]
+    deep = [call for call, work in zip(relay.outlines, relay.works, strict=True) if work.deep]
     assert deep
     for call in deep:
         tile, ring = relay.cases[0].space.edges[0]
@@ -206,7 +208,7 @@ def test_rows_are_farther_apart_than_one_copy_can_express(generated):
     """Cubes then load row by row, by statements that no other case runs."""
     wide = [
         (case.space.operator.name, call)
-        for case, call, work in zip(generated.cases, generated.calls, generated.works, strict=True)
+        for case, call, work in zip(generated.cases, generated.outlines, generated.works, strict=True)
         if work.wide
     ]
     assert {name for name, _ in wide} == {case.space.operator.name for case in generated.cases}
@@ -231,7 +233,7 @@ def test_small_heads_are_farther_apart_than_one_copy_can_express(name):
 def test_more_query_heads_share_a_key_head_than_a_task_has_rows():
     relay = made("relay_attention")
     most = relay.cases[0].space.schedule.max_rows
-    groups = [call.extents["N"] // call.extents["K"] for call in relay.calls]
+    groups = [call.extents["N"] // call.extents["K"] for call in relay.outlines]
     assert max(groups) > most
 
 
@@ -248,8 +250,8 @@ def test_what_never_splits_keys_is_told():
 
 
 def test_an_outline_tells_the_sizes_and_the_work_of_the_call(generated):
-    for case, call in list(zip(generated.cases, generated.calls, strict=True))[:6]:
-        outline = case.outline()
+    for number, call in generated.calls.items():
+        case, outline = generated.cases[number], generated.outlines[number]
         assert outline.extents == call.extents and outline.layouts == call.layouts
         assert features_of(case, outline) == features_of(case, call)
         assert work_of(case.space, outline) == work_of(case.space, call)
@@ -262,7 +264,7 @@ def test_probes_and_random_data_alternate(generated):
 
 
 def test_all_modes_take_turns():
-    modes = collections.Counter(call.operator.name for call in made("self_attention").calls)
+    modes = collections.Counter(call.operator.name for call in made("self_attention").outlines)
     assert modes == {
         "self_attention": 10,
         "self_attention_pa_encoder": 10,
@@ -271,7 +273,9 @@ def test_all_modes_take_turns():
 
 
 def test_choices_are_spelled_as_numbers_and_as_names():
-    kinds = collections.Counter(type(case.arguments()["calcType"]) for case in made("self_attention").cases)
+    kinds = collections.Counter(
+        type(case.arguments()["calcType"]) for case in made("self_attention").cases[:8]
+    )
     assert set(kinds) == {int, str}
 
 
@@ -399,7 +403,7 @@ def test_pairs_of_features_and_dtypes_are_covered(incre):
 
 
 def test_sizes_reach_boundaries(incre):
-    extents = [call.extents for call in incre.calls]
+    extents = [call.extents for call in incre.outlines]
     assert len({1, 16, 40, 64, 80, 100, 128, 256, 512} & {each["D"] for each in extents}) >= 8
     groups = {each["N"] // each["K"] for each in extents}
     assert 1 in groups and max(groups) > 128 and len(groups) >= 8

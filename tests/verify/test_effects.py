@@ -88,7 +88,8 @@ def test_blocks_that_are_computed_first_tell_what_all_tell(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """With one block, most is decided by the second run, of all; with eight by the first."""
-    calls = [case.call() for case in stream_of(getattr(ops, name)).take(4)]
+    cases = sorted(stream_of(getattr(ops, name)).take(4), key=lambda case: case.result_elements())[1:3]
+    calls = [case.call() for case in cases]
     asked = [declared_features(call) for call in calls]
     found = [effective_features(call, each) for call, each in zip(calls, asked, strict=True)]
     monkeypatch.setattr(effects, "_can_sample", lambda call: False)

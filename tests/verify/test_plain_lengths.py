@@ -62,15 +62,15 @@ def test_what_a_source_counts_with_is_an_integer_tensor(tmp_path: Path, form: st
 def test_cases_have_keys(tmp_path: Path, form: str) -> None:
     """Half of them have a batch row with more than 16, and all are legal calls."""
     longest = []
-    for case in Stream(spec(tmp_path, form)).take(12):
+    for case in Stream(spec(tmp_path, form)).take(8):
         told = case.outline().arrays["told"]
         assert told.dtype == np.int32
         counts = np.diff(told, prepend=0) if form == "ends" else told
         longest.append(int(counts.max(initial=0)))
-    assert sum(each > 16 for each in longest) >= 6, longest
+    assert sum(each > 16 for each in longest) >= 4, longest
 
 
 def test_numbers_of_tensors_name_those_that_there_are(tmp_path: Path) -> None:
-    drawn = [case.outline() for case in Stream(spec(tmp_path, "index")).take(12)]
+    drawn = [case.outline() for case in Stream(spec(tmp_path, "index")).take(4)]
     numbers = {int(each) for call in drawn for each in call.arrays["told"]}
     assert -1 in numbers and max(numbers) > 1

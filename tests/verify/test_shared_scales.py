@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from attndsl.campaign.judging import judge, wanted_of
-from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.loader import load_file
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
@@ -47,21 +46,21 @@ FORMS = {
 }
 
 
-def probes(folder: Path, form: str) -> Iterator[tuple[Case, Call]]:
-    file = folder / "shared.py"
-    file.write_text(SPEC.format(**FORMS[form]))
-    for case in Stream(load_file(file)).take(24):
-        if case.assignment[FILL] == PROBE:
-            call = case.call()
-            if call.extents["T"] > 400:
-                yield case, call
+@pytest.fixture(scope="module", params=FORMS)
+def probes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Case]:
+    """The first two cases of a form with many keys, as probes."""
+    file = tmp_path_factory.mktemp("shared") / "shared.py"
+    file.write_text(SPEC.format(**FORMS[request.param]))
+    stream = Stream(load_file(file))
+    drawn = (stream.take(count)[-1] for count in range(1, 25))
+    long = (case for case in drawn if case.outline().extents["T"] > 400)
+    filled = (replace(case, assignment={**case.assignment, FILL: PROBE}) for case in long)
+    return list(islice(filled, 2))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_weights_are_powers_of_two_and_keys_differ(tmp_path: Path, form: str) -> None:
-    found = list(probes(tmp_path, form))
-    assert found
-    for _, call in found:
+def test_weights_are_powers_of_two_and_keys_differ(probes: list[Case]) -> None:
+    assert len(probes) == 2
+    for call in (case.call() for case in probes):
         query, key = (call.arrays[name].astype(float) for name in ("query", "key"))
         key = key * call.arrays["scale"][None, :, None, None]
         group = query.shape[1] // key.shape[1]
@@ -70,9 +69,9 @@ def test_weights_are_powers_of_two_and_keys_differ(tmp_path: Path, form: str) ->
         assert 0.5 < np.ptp(scores) < 2.5
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_lost_key_is_a_miss(tmp_path: Path, form: str) -> None:
-    case, call = next(probes(tmp_path, form))
+def test_a_lost_key_is_a_miss(probes: list[Case]) -> None:
+    case = probes[0]
+    call = case.call()
     wanted = wanted_of(case, call)
     assert judge(call, "reference", wanted).status == "pass"
     call.arrays["key"][0, 0, 200] = call.arrays["key"][0, 0, 201]

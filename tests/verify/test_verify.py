@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import math
 import shlex
 import shutil
 from dataclasses import replace
@@ -85,6 +86,13 @@ def altered(change):
     return run
 
 
+def work_of(case):
+    """About what a run takes: products, and elements that are filled and compared."""
+    call = case.outline()
+    products = math.prod(call.extents[axis] for axis in "BNTD")
+    return products + 64 * (case.result_elements() + sum(array.size for array in call.arrays.values()))
+
+
 def lowers(case):
     try:
         prepare(case.call())
@@ -95,8 +103,8 @@ def lowers(case):
 
 @compiler
 def test_three_backends_agree_on_generated_cases():
-    """On the first cases that have a kernel."""
-    cases = drawn(stream_of(operator), 60)
+    """On small cases that have a kernel."""
+    cases = sorted(stream_of(operator).take(8), key=work_of)
     numbers = list(itertools.islice((case.number for case in cases if lowers(case)), 3))
     found = verify(operator, only=numbers)
     messages = [(row.case, result.message) for row in found.misses for result in row.results]
@@ -107,7 +115,7 @@ def test_three_backends_agree_on_generated_cases():
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("relay_attention", 4), ("nsa_compress_attention", 3), ("self_attention", 6)]
+    ("name", "count"), [("relay_attention", 2), ("nsa_compress_attention", 2), ("self_attention", 3)]
 )
 def test_the_reference_agrees_with_float64_for_every_operator(name, count):
     """Committed records hold it of more than a hundred cases each."""
@@ -417,8 +425,8 @@ def test_a_cache_must_be_updated_and_nothing_else(monkeypatch):
 
 
 def test_wrong_indices_are_a_miss(monkeypatch):
-    cases = stream_of(ops.nsa_compress_attention).take(12)
-    case = filled(min(filter(_selects, cases), key=lambda case: case.call().extents["S"]), "normal")
+    cases = stream_of(ops.nsa_compress_attention).take(6)
+    case = filled(min(filter(_selects, cases), key=work_of), "normal")
 
     def rotated(call):
         outputs = reference.run(call)
@@ -432,7 +440,7 @@ def test_wrong_indices_are_a_miss(monkeypatch):
 def _selects(case):
     """Whether it has tokens, and more than one block each that differ in their weight."""
     several = case.assignment["select_block_count"] > 1 and case.assignment["scale_value"] != 0.0
-    return several and case.call().extents["S"] > 0
+    return several and case.outline().extents["S"] > 0
 
 
 # Reports -------------------------------------------------------------------------------------------
@@ -447,7 +455,7 @@ def made_report():
     with pytest.MonkeyPatch.context() as patch:
         for backend, function in _BROKEN.items():
             replaced(patch, backend, function)
-        found = verify(operator, seed=0, cases=8, progress=lambda done, total: seen.append((done, total)))
+        found = verify(operator, seed=0, cases=4, progress=lambda done, total: seen.append((done, total)))
     return found, seen
 
 
@@ -461,15 +469,15 @@ def report(made_report, monkeypatch):
 
 def test_a_report(report):
     found, seen = report
-    assert not found.ok and seen[-1][1] == 8 and sorted(done for done, _ in seen) == list(range(1, 9))
+    assert not found.ok and seen[-1][1] == 4 and sorted(done for done, _ in seen) == list(range(1, 5))
     data = found.to_json()
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert data["misses"] == len(found.misses) > 0 and len(data["rows"]) == 8
-    assert sum(data["backends"]["tile"]["counts"].values()) == 8
+    assert data["misses"] == len(found.misses) > 0 and len(data["rows"]) == 4
+    assert sum(data["backends"]["tile"]["counts"].values()) == 4
     assert data["excluded"] == ["dequant_scale1", "quant_scale1", "dequant_scale2"]
     cases = data["distribution"]
-    assert cases["cases"] == 8 and sum(cases["key tiles of an item"].values()) == 8
-    assert sum(cases["features"].get(f"dtype {each}", 0) for each in ("float16", "bfloat16")) == 8
+    assert cases["cases"] == 4 and sum(cases["key tiles of an item"].values()) == 4
+    assert sum(cases["features"].get(f"dtype {each}", 0) for each in ("float16", "bfloat16")) == 4
     text = io.StringIO()
     found.print(Console(file=text))
     for row in found.misses:
@@ -498,7 +506,7 @@ def test_a_narrow_table_has_what_does_not_fit_below_each_case(made_report, width
 
 def test_the_snippet_runs_the_case_again(report, capsys):
     found, _ = report
-    row = found.misses[0]
+    row = min(found.misses, key=lambda each: work_of(stream_of(operator).take(4)[each.case]))
     exec(row.snippet, {})
     assert "1 cases with a miss" in capsys.readouterr().out
 
@@ -540,8 +548,8 @@ def test_not_lowered_is_counted_apart_from_passed(monkeypatch, capsys):
         raise NotLowered("anything", UNKNOWN_LINE)
 
     replaced(monkeypatch, "tile", run)
-    found = verify(operator, seed=0, cases=4, backends=("tile",))
-    assert not found.ok and found.counts("tile") == {NOT_LOWERED: 4}
+    found = verify(operator, seed=0, cases=2, backends=("tile",))
+    assert not found.ok and found.counts("tile") == {NOT_LOWERED: 2}
     assert found.checked("tile")["dtype"] == {} and found.backends == ("reference", "tile")
     found.print()
     said = capsys.readouterr().out
