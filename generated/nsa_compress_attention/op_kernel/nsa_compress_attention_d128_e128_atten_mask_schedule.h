@@ -94,7 +94,6 @@ static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: atten_mask of the positions
     kAttenMaskBytesSlot =
@@ -104,6 +103,8 @@ constexpr uint32_t
             * kTileKeys,
     kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
+    // 2 slots: a row statistic, one block a row
+    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
@@ -114,8 +115,6 @@ constexpr uint32_t
     kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
     kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
     kAttenMaskHalfSlot = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
-    // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // 2 slots: a row statistic, one block a row
     kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // one bit a key: 1 keeps its score
@@ -130,9 +129,11 @@ constexpr uint32_t
                 : (kRowsPerVector < 8 ? kRowsPerVector : 8))
                 * kTileKeys / 8
             : 32,
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
     // running maximum including the tile
     kNewMaxSlot =
@@ -154,27 +155,26 @@ constexpr uint32_t
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
-    kProbAt = kAccumulatorAt + kAccumulatorSlot, kAttenMaskBytesAt = kProbAt + kProbSlot,
-    kLanesAt = kAttenMaskBytesAt + 2 * kAttenMaskBytesSlot,
+constexpr uint32_t kScoreAt = 0, kProbAt = kScoreAt + 2 * kScoreSlot,
+    kAttenMaskBytesAt = kProbAt + kProbSlot, kLanesAt = kAttenMaskBytesAt + 2 * kAttenMaskBytesSlot,
     kBlockRecordsAt = (kLanesAt + kLanesSlot + 255) / 256 * 256,
-    kLaneNumberAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot, kRowBlocksAt = kLaneOffsetAt + kLaneOffsetSlot,
     kBlockTermAt = kRowBlocksAt + kRowBlocksSlot,
     kBlockScoreAt = (kBlockTermAt + kBlockTermSlot + 127) / 128 * 128,
     kBlockNumberAt = (kBlockScoreAt + kBlockScoreSlot + 127) / 128 * 128,
     kBestAt = kBlockNumberAt + kBlockNumberSlot, kSelectedAt = kBestAt + kBestSlot,
     kAttenMaskHalfAt = kSelectedAt + kSelectedSlot,
-    kResultBlocksAt = kAttenMaskHalfAt + kAttenMaskHalfSlot,
-    kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
+    kStatisticOutAt = kAttenMaskHalfAt + kAttenMaskHalfSlot,
     kAttenMaskKeepAt = kStatisticOutAt + 2 * kStatisticOutSlot,
-    kWindowAt = kAttenMaskKeepAt + kAttenMaskKeepSlot + kHalfBankRow,
-    kPartialAt = kWindowAt + kWindowSlot, kOnesAt = kPartialAt + kPartialSlot,
-    kNewMaxAt = kOnesAt + kOnesSlot, kTileStatAt = kNewMaxAt + kNewMaxSlot,
-    kKeyEndsOutAt = kTileStatAt + kTileStatSlot, kRowMaxAt = kKeyEndsOutAt + kKeyEndsOutSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRescaleAt = kRowSumAt + kRowSumSlot,
-    kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
-    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
+    kAccumulatorAt = kAttenMaskKeepAt + kAttenMaskKeepSlot + kHalfBankRow,
+    kWindowAt = kAccumulatorAt + kAccumulatorSlot, kResultBlocksAt = kWindowAt + kWindowSlot,
+    kOnesAt = kResultBlocksAt + kResultBlocksSlot, kNewMaxAt = kOnesAt + kOnesSlot,
+    kTileStatAt = kNewMaxAt + kNewMaxSlot, kKeyEndsOutAt = kTileStatAt + kTileStatSlot,
+    kRowMaxAt = kKeyEndsOutAt + kKeyEndsOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kRescaleAt = kRowSumAt + kRowSumSlot, kRowInverseAt = kRescaleAt + kRescaleSlot,
+    kBlockBitsAt = kRowInverseAt + kRowInverseSlot, kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");

@@ -86,6 +86,8 @@ constexpr uint32_t
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
+    // 2 slots: a row statistic, one block a row
+    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
@@ -100,8 +102,6 @@ constexpr uint32_t
     kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
@@ -126,7 +126,8 @@ constexpr uint32_t
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
     kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
-    kLaneNumberAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
     kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlot + 127) / 128 * 128,
     kBlockTermAt = kBlockScoreAt + kBlockScoreSlot,
@@ -135,12 +136,12 @@ constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulator
     kResultBlocksAt = kSelectedAt + kSelectedSlot,
     kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
     kScoreAt = kStatisticOutAt + 2 * kStatisticOutSlot + kHalfBankRow,
-    kPartialAt = kScoreAt + 2 * kScoreSlot, kLanesAt = kPartialAt + 2 * kPartialSlot,
-    kRowBlocksAt = kLanesAt + kLanesSlot, kOnesAt = kRowBlocksAt + kRowBlocksSlot,
-    kRowMaxAt = kOnesAt + kOnesSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kNewMaxAt = kRowSumAt + kRowSumSlot, kTileStatAt = kNewMaxAt + kNewMaxSlot,
-    kRescaleAt = kTileStatAt + kTileStatSlot, kRowInverseAt = kRescaleAt + kRescaleSlot,
-    kBlockBitsAt = kRowInverseAt + kRowInverseSlot, kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
+    kLanesAt = kScoreAt + 2 * kScoreSlot, kRowBlocksAt = kLanesAt + kLanesSlot,
+    kOnesAt = kRowBlocksAt + kRowBlocksSlot, kRowMaxAt = kOnesAt + kOnesSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewMaxAt = kRowSumAt + kRowSumSlot,
+    kTileStatAt = kNewMaxAt + kNewMaxSlot, kRescaleAt = kTileStatAt + kTileStatSlot,
+    kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
+    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");

@@ -48,11 +48,8 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag.
+// Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
+// waits for it; named after the first such flag.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
@@ -64,27 +61,22 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 // MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;
-constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score: one id per slot
-constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
-constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, score: one id per slot
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
 constexpr int32_t kTopkMaskBytesReady = 2;  // MTE2_V, topkMaskBytes: one id per slot
-constexpr int32_t kScoreTakenMte2V = 4;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReady = 6;  // MTE2_V, partial
-constexpr int32_t kScoreFreeMte3Mte2 = 0;  // MTE3_MTE2, score: one id per slot
-constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
-constexpr int32_t kScoreFreeMte3V = 2;  // MTE3_V, score: one id per slot
+constexpr int32_t kCoreStatisticOutFree = 2;  // MTE3_V, coreStatisticOut: one id per slot
 constexpr int32_t kStatisticOutFree = 4;  // MTE3_V, statisticOut: one id per slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
-constexpr int32_t kTopkMaskBytesFree = 0;  // V_MTE2, topkMaskBytes: one id per slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
-constexpr int32_t kScoreTakenVMte2 = 3;  // V_MTE2, score: one id per slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
+constexpr int32_t kTopkMaskBytesFree = 2;  // V_MTE2, topkMaskBytes: one id per slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
-constexpr int32_t kScoreReadyVMte3 = 2;  // V_MTE3, score: one id per slot
+constexpr int32_t kCoreStatisticOutReady = 2;  // V_MTE3, coreStatisticOut: one id per slot
 constexpr int32_t kStatisticOutReady = 4;  // V_MTE3, statisticOut: one id per slot
 
 // Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
@@ -141,7 +133,6 @@ public:
             topkMaskHalf_ = View<half>(ub_, kTopkMaskHalfAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             lanes_ = View<float>(ub_, kLanesAt);
-            partial_ = View<float>(ub_, kPartialAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             ones_ = View<float>(ub_, kOnesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
@@ -229,14 +220,13 @@ private:
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree);
         SetFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + 1);
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
-        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
-        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree);
+        SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + 1);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
         PrepareSelection();
@@ -294,14 +284,13 @@ private:
             }
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree);
         WaitFlag<HardEvent::V_MTE2>(kTopkMaskBytesFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
-        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
-        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree);
+        WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
     }
@@ -670,18 +659,15 @@ private:
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                         * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
-                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (stepRows - 1) * scorePitch + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
                 // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
@@ -753,8 +739,7 @@ private:
                     AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
                         stepRows);
                 }
-                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
         } else {
@@ -763,18 +748,15 @@ private:
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                         * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
-                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (stepRows - 1) * scorePitch + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 Muls(score, score, float(tiling_.scaleValue), span);
                 // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
@@ -791,8 +773,7 @@ private:
                 Exp(score, score, span);
                 AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
                     stepRows);
-                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
         }
@@ -1073,117 +1054,106 @@ private:
                     const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        LoadRow(score,
+                            outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
+                            rows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                        // result = weighted sums / rowSum, which the selection has inverted
+                        SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                         PipeBarrier<PIPE_V>();
-                        SpreadOverBlocks<1>(score, rowMax_[itemSlot * kRowsPerVector],
+                        MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
+                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                        PipeBarrier<PIPE_V>();
+                        Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                        StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
+                            * tiling_.attentionOutStrideS
+                            + work.firstHead * tiling_.attentionOutStrideN],
+                            prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
+                            tiling_.attentionOutStrideN, tiling_.attentionOutStrideS,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_V>(kProbFree);
+                        SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        scoreSlot_ ^= 1;
+                    }
+                    // statistics come after what is waited for, and from a place that no load waits
+                    // for
+                    {
+                        auto coreStatisticOut =
+                            View<float>(ub_,
+                                kCoreStatisticOutAt
+                                    + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
+                        WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                        SpreadOverBlocks<1>(coreStatisticOut, rowMax_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         // -inf in rows without a key
                         SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         PipeBarrier<PIPE_V>();
-                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
-                            kRowsPerVector * kBlockLanes);
+                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
+                            CMPMODE::GT, kRowsPerVector * kBlockLanes);
                         PipeBarrier<PIPE_V>();
-                        Select(score, coreHasKeys_, score, -__builtin_inff(),
+                        Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, -__builtin_inff(),
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(
+                            kCoreStatisticOutReady + coreStatisticOutSlot_);
                         StoreRuns(softmaxMaxOutGm_[(work.firstToken + work.firstQuery)
                             * tiling_.softmaxMaxOutStrideS
                             + work.firstHead * tiling_.softmaxMaxOutStrideN],
-                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                            coreStatisticOut, rowBegin, rows, runLength, work.heads, kBlockLanes,
                             tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS,
                             kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
-                        scoreSlot_ ^= 1;
+                        SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                        coreStatisticOutSlot_ ^= 1;
                     }
-                    {
-                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
-                        SpreadOverBlocks<1>(score, rowSum_[itemSlot * kRowsPerVector],
-                            kRowsPerVector);
-                        // 0.0 in rows without a key
-                        SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
-                            kRowsPerVector);
-                        PipeBarrier<PIPE_V>();
-                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
-                            kRowsPerVector * kBlockLanes);
-                        PipeBarrier<PIPE_V>();
-                        Select(score, coreHasKeys_, score, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                            kRowsPerVector * kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
-                        StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
-                            * tiling_.softmaxSumOutStrideS
-                            + work.firstHead * tiling_.softmaxSumOutStrideN],
-                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
-                            tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS,
-                            kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
-                        scoreSlot_ ^= 1;
-                    }
-                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                    SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                    LoadRow(score,
-                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
-                        rows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                    // result = weighted sums / rowSum, which the selection has inverted
-                    SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
+                    auto coreStatisticOut =
+                        View<float>(ub_,
+                            kCoreStatisticOutAt + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                    SpreadOverBlocks<1>(coreStatisticOut, rowSum_[itemSlot * kRowsPerVector],
                         kRowsPerVector);
-                    WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                    // 0.0 in rows without a key
+                    SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector], kRowsPerVector);
                     PipeBarrier<PIPE_V>();
-                    MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                    CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
+                        CMPMODE::GT, kRowsPerVector * kBlockLanes);
                     PipeBarrier<PIPE_V>();
-                    Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                    StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
-                        * tiling_.attentionOutStrideS
-                        + work.firstHead * tiling_.attentionOutStrideN],
-                        prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
-                        tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kProbFree);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                    scoreSlot_ ^= 1;
+                    Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, 0.0f,
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(
+                        kCoreStatisticOutReady + coreStatisticOutSlot_);
+                    StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
+                        * tiling_.softmaxSumOutStrideS
+                        + work.firstHead * tiling_.softmaxSumOutStrideN],
+                        coreStatisticOut, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                        tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS, kBlockLanes);
+                    SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                    coreStatisticOutSlot_ ^= 1;
                 }
             } else {
                 for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
                     const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                    LoadRow(partial_,
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    LoadRow(score,
                         outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReady);
+                    SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                     // accumulator = accumulator * rescale + partial
                     SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
                     MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                         kPaddedValueSize, kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+                    WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
-                        partial_, stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                        score, stepRows * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    scoreSlot_ ^= 1;
                 }
             }
         }
@@ -1209,8 +1179,8 @@ private:
                     SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                        kResultRowsPerStep * kBlockLanes);
+                    CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
+                        CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1232,8 +1202,8 @@ private:
                 SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                    kResultRowsPerStep * kBlockLanes);
+                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
+                    CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1288,7 +1258,7 @@ private:
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
-    uint32_t topkMaskBytesSlot_ = 0, statisticOutSlot_ = 0;
+    uint32_t topkMaskBytesSlot_ = 0, coreStatisticOutSlot_ = 0, statisticOutSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
@@ -1322,7 +1292,7 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<float> ones_, window_, rowMax_, rowSum_, lanes_, rowBlocks_, newMax_, tileStat_;
     LocalTensor<float> rescale_, rowInverse_, blockScore_, blockTerm_, blockRecords_, best_;
-    LocalTensor<float> accumulator_, partial_, resultBlocks_;
+    LocalTensor<float> accumulator_, resultBlocks_;
     LocalTensor<int32_t> laneNumber_, laneOffset_, blockNumber_, selected_;
     LocalTensor<T> prob_;
     LocalTensor<uint8_t> blockBits_, coreHasKeys_, rowHasKeys_;

@@ -87,6 +87,8 @@ constexpr uint32_t
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
+    // 2 slots: a row statistic, one block a row
+    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
@@ -104,7 +106,6 @@ constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
@@ -128,7 +129,8 @@ constexpr uint32_t
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
     kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
-    kLaneNumberAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
     kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlot + 127) / 128 * 128,
     kBlockTermAt = kBlockScoreAt + kBlockScoreSlot,
@@ -139,12 +141,12 @@ constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulator
     kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlot,
     kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
     kScoreAt = kStatisticOutAt + 2 * kStatisticOutSlot + kHalfBankRow,
-    kLanesAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kLanesAt + kLanesSlot,
-    kRowBlocksAt = kPartialAt + kPartialSlot, kOnesAt = kRowBlocksAt + kRowBlocksSlot,
-    kRowMaxAt = kOnesAt + kOnesSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kNewMaxAt = kRowSumAt + kRowSumSlot, kTileStatAt = kNewMaxAt + kNewMaxSlot,
-    kRescaleAt = kTileStatAt + kTileStatSlot, kRowInverseAt = kRescaleAt + kRescaleSlot,
-    kBlockBitsAt = kRowInverseAt + kRowInverseSlot, kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
+    kLanesAt = kScoreAt + 2 * kScoreSlot, kRowBlocksAt = kLanesAt + kLanesSlot,
+    kOnesAt = kRowBlocksAt + kRowBlocksSlot, kRowMaxAt = kOnesAt + kOnesSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewMaxAt = kRowSumAt + kRowSumSlot,
+    kTileStatAt = kNewMaxAt + kNewMaxSlot, kRescaleAt = kTileStatAt + kTileStatSlot,
+    kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
+    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
