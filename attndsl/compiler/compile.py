@@ -275,7 +275,7 @@ def resolved(
     defaults: dict[str, int | str] = {"max_rows": rows_of_a_task(signature, specialization.dtype)}
     if signature.padded_value_size >= LONG_ROW and all(map(reads_keys_again, computation.attentions)):
         defaults |= OF_LATENT_ROWS
-    if signature.padded_head_size > Schedule().base_k:
+    elif signature.padded_head_size > Schedule().base_k:
         defaults |= OF_LONG_KEYS
     if computation.selection is not None:
         defaults |= OF_SELECTIONS
