@@ -95,7 +95,7 @@ def _runners_up(candidates: Candidates, own: Candidate) -> tuple[list[Candidate]
     found: dict[float, Candidate] = {}
     counted, left = 0, 0
     for schedule in candidates.neighbours(own.schedule, SEEN):
-        if counted > _MOST_COUNTED:
+        if max(counted, own.bounds.counted) > _MOST_COUNTED:  # each takes about as long as this one
             left += 1
             continue
         candidate = candidates.candidate(schedule)

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from attndsl.expr.conditions import joined_parts
+from attndsl.expr.conditions import comparisons
 from attndsl.expr.expression import Expr
 from attndsl.expr.interval_rules import ANYTHING, Range
 from attndsl.expr.intervals import is_integral
-from attndsl.expr.nodes import Binary, Compare, Const, Load, Logic, Select, Symbol, compare
+from attndsl.expr.nodes import Binary, Compare, Const, Load, Logic, Select, Symbol
 from attndsl.expr.operators import OPERATORS
 from attndsl.expr.reductions import Fold
 
@@ -86,7 +86,7 @@ class Facts:
     def given(self, condition: Expr, holds: bool = True) -> Facts:
         """These facts and what follows from a condition that holds (or does not)."""
         known = self
-        for part in _parts(condition, holds):
+        for part in comparisons(condition, holds):
             known = known._with(part)
         return known
 
@@ -116,13 +116,6 @@ class Facts:
         """These facts, and that an expression of integers lies within ``low`` and ``high``."""
         least, most = self.ranges.get(expr, ANYTHING)
         return replace(self, ranges={**self.ranges, expr: (max(least, low), min(most, high))})
-
-
-def _parts(condition: Expr, holds: bool) -> Iterator[Compare]:
-    """The comparisons that all hold where ``condition`` comes out as ``holds``."""
-    for part in joined_parts(condition, "and" if holds else "or"):
-        if isinstance(part, Compare):
-            yield part if holds else compare(OPERATORS[part.op].opposite, part.left, part.right)
 
 
 class Prover:

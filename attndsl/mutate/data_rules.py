@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
+from attndsl.mutate.equal_sides import instead
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
+from attndsl.mutate.last_phase import after_all_blocks
 from attndsl.mutate.source_model import CallText, Span
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -28,7 +30,7 @@ _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \((\w+) (> 0)\)\s*\Z")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
-_OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
+_BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
 
 
 def _functions(source: EmittedText) -> Iterator[Span]:
@@ -71,12 +73,17 @@ def tails(source: EmittedText) -> Iterator[Defect]:
     """A last tile taken for a whole one, or the other way; a length that is not rounded; one row too many or
     too few.
 
-    What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none.
+    What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none. Columns
+    of a product after the last key are stored because they may be; what stands there is no product of keys in
+    any case. No more blocks are launched than there are items, where the plan says so.
     """
+    launched = _launched(source)
     for statement in source.statements:
         span = statement.span
         if _WARMS.match(statement.function):
             continue
+        leading = source.leading_call(statement)
+        stores = leading is not None and source.pipe_of(leading) == "FIX"
         for call in source.calls(span):
             if len(call.arguments) != 2:
                 continue
@@ -86,16 +93,23 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if call.name == "MinOf":
                 if not _FIRST_ROW.match(one):
                     yield Defect(TAIL, call.span, f"({one})")
-                yield Defect(TAIL, call.span, f"({other})")
+                if (one, other) != launched:
+                    yield Defect(TAIL, call.span, f"({other})")
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
-            elif call.name == "RoundUp" and not _divided(source, call, other):
+            elif call.name == "RoundUp" and not (stores or _divided(source, call, other)):
                 yield Defect(TAIL, call.span, f"({one})")
     for argument, field, unit in _parameters(source):
         around = source.statement_at(argument.start)
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+
+
+def _launched(source: EmittedText) -> tuple[str, str] | None:
+    """The operands of a minimum that is the second, as the plan proves: blocks are no more than items. Of a
+    launch without items the one block has a turn that does nothing."""
+    return ("tiling_.items", "blockCount_") if _BLOCKS.search(source.plan) else None
 
 
 def _divided(source: EmittedText, call: CallText, unit: str) -> bool:
@@ -139,7 +153,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
         elif rest := _takes_the_rest(source, span) if statement.is_head else None:
             yield rest
         else:
-            yield from flipped(BOUND, source, span)
+            changed = (instead(source, statement, each) for each in flipped(BOUND, source, span))
+            yield from (each for each in changed if each is not None)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")
@@ -162,7 +177,7 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     Where a single one does, slots are numbered another way and no more; so are those that never change. What
     comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
-    late = _after_all_blocks(source)
+    late = after_all_blocks(source)
     found = [
         (match.span(2), match[2], (match[1], statement.function in late))
         for statement in source.statements
@@ -172,26 +187,6 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     for span, slot, buffer in found:
         if counts[buffer] > 1:
             yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
-
-
-def _after_all_blocks(source: EmittedText) -> frozenset[str]:
-    """The functions that run only after all blocks have waited for each other: one that is called once and
-    waits before it does anything else, and those that only such functions call."""
-    callers: dict[str, set[str]] = {}
-    working, waiting = set[str](), set[str]()
-    for statement in source.statements:
-        own = statement.function
-        for call in source.calls(statement.span):
-            callers.setdefault(call.name, set()).add(own)
-        if _OF_ALL_BLOCKS.match(source.code, statement.span.start) and own not in working:
-            waiting.add(own)
-        if statement.is_head or source.leading_call(statement) is not None:
-            working.add(own)
-    known = {each.function for each in source.statements}
-    late = {name for name in waiting if len(callers.get(name, ())) == 1}
-    while more := {name for name in known - late if callers.get(name) and late >= callers[name]}:
-        late |= more
-    return frozenset(late)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.last_phase import after_all_blocks, callers_of
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
 
@@ -63,7 +64,7 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
 
     A constant becomes the id of another event of the same pipes, or of another flag that the same cores set:
     an id that nothing else has is as good as its own. So is one of two events that are both waited for where
-    they are set.
+    they are set, or of which one comes after all blocks have waited for each other, and the other does not.
     """
     for _, call in _calls(source):
         if not call.arguments:
@@ -77,11 +78,15 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
             yield Defect(MISNUMBERED_EVENT, call.arguments[0], f"{identifier} + 1")
     constants = {match[1]: match for match in _CONSTANT.finditer(source.code)}
     of_kind, outstanding = _names_by_kind(source)
+    last, over = _of_last_phase(source)
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
+            apart = over if name in last else last if name in over else frozenset()
             others = [
-                number for each, number in numbers.items() if number != own and outstanding & {name, each}
+                number
+                for each, number in numbers.items()
+                if number != own and outstanding & {name, each} and each not in apart
             ]
             if others:
                 nearest = min(others, key=lambda each: (abs(each - own), each))
@@ -105,6 +110,27 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
             of_kind.setdefault(_setting_core(call.template), set()).update(names)
             outstanding |= names
     return of_kind, outstanding
+
+
+def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of ids of what runs after all blocks have waited for each other, and of those that are used
+    before alone, by functions that wait as often as they set and do not lead there."""
+    late, callers = after_all_blocks(source), callers_of(source)
+    leading = {function for name in late for function in callers.get(name, ())} - late
+    uses: dict[str, list[tuple[str, int]]] = {}
+    for statement, call in _calls(source):
+        if _event(call) is not None and call.arguments:
+            change = {"SetFlag": 1, "WaitFlag": -1}.get(call.name, 0)
+            for name in re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])):
+                uses.setdefault(name, []).append((statement.function, change))
+    last = {name for name, own in uses.items() if all(function in late for function, _ in own)}
+    over = {
+        name
+        for name, own in uses.items()
+        if not any(function in late | leading for function, _ in own)
+        and not any(sum(each for at, each in own if at == function) for function, _ in own)
+    }
+    return frozenset(last), frozenset(over)
 
 
 def _setting_core(template: str) -> str:

@@ -149,9 +149,10 @@ def _fields(parameters: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EmittedText(SourceModel):
-    """A text of a project with what is known of its calls."""
+    """A text of a project with what is known of its calls. ``plan``: the text of the host's plan."""
 
     instructions: Instructions = field(default_factory=lambda: Instructions({}))
+    plan: str = ""
 
     def pipe_of(self, call: CallText) -> str | None:
         """As :meth:`Instructions.pipe_of`."""

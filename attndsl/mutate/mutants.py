@@ -108,7 +108,8 @@ def drawn(mutants: Sequence[Mutant], count: int, seed: int) -> Iterator[tuple[in
 
 def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -> Iterator[Mutant]:
     files = kernels[0].files
-    source = EmittedText(files[file], Instructions.of(files.get(RUNTIME_HEADER, "")))
+    known = Instructions.of(files.get(RUNTIME_HEADER, ""))
+    source = EmittedText(files[file], known, files[kernels[0].plan])
     for defect in defects_of(source, rules):
         name = _name(kernels[0], file, defect)
         yield _mutant(source, file, defect, name, _pick(kernels, name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ Counts = npt.NDArray[np.float64]
 Scalars = dict[str, Any]
 _Act = Callable[[Scalars, Counts], None]
 
+_MOST_KNOWN = 1 << 17
+"""Parts whose counts are kept, a kilobyte each: where queries have lists of their own, hardly any recurs."""
 COUNTED = tuple((core, pipe) for core in Core for pipe in core.pipes)
 """The pipes whose cycles are counted."""
 
@@ -69,6 +72,10 @@ class Counter:
         )
         self._tensors = list(dict.fromkeys(moved))
         self._size = len(COUNTED) + 3 * len(self._tensors)
+        collected = (item.array.name for item in program.body.walk() if isinstance(item, Collect))
+        self._told_by = {name: _digest_key(name) for name in collected}
+        """By array the scalar that tells it apart: arrays of thousands of elements would be kept for each
+        part of the program that was counted."""
         self._defined = frozenset((BLOCK_INDEX.name, SUB_BLOCK.name)) | _defined(program.body)
         self._plans: dict[int, _Plan] = {}
         self._known: dict[tuple[Any, ...], Counts] = {}
@@ -94,13 +101,16 @@ class Counter:
         plan = self._plan(statement)
         if plan.make is None:
             return self._nothing
-        key = (id(statement), *[_hashable(scalars.get(name)) for name in plan.names])
+        key = (id(statement), *[scalars.get(self._told_by.get(name, name)) for name in plan.names])
         if plan.guards:
             key += tuple([guard.value(scalars) for guard in plan.guards])
         known = self._known.get(key)
         if known is None:
             self.counted += 1
-            known = self._known[key] = plan.make(scalars)
+            known = plan.make(scalars)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = known
         return known
 
     def _plan(self, statement: Statement) -> _Plan:
@@ -455,6 +465,7 @@ def _definition(statement: Statement) -> _Act:
             held = np.zeros(begin + len(found), np.int64)
             held[begin:] = found
             scalars[array], scalars[count] = held, len(found)
+            scalars[_digest_key(array)] = blake2b(held.tobytes(), digest_size=16).digest()
 
         return collect
     assert isinstance(statement, PickTensor)
@@ -479,5 +490,6 @@ def _collected(statement: Collect, scalars: Scalars) -> Iterator[int]:
             skip -= 1
 
 
-def _hashable(value: Any) -> Any:
-    return value.tobytes() if isinstance(value, np.ndarray) else value
+def _digest_key(array: str) -> str:
+    """Where the scalars hold the digest of an array that was collected; no scalar can be named so."""
+    return f"digest({array})"

@@ -158,10 +158,10 @@ key = op.input("key", "B T K D", dtype="int8", axes="B T K D")
 value = op.input("value", "B T K E", dtype="int8", axes="B T K E")
 near = op.input("near", "B T K D", dtype={near}, axes="B T K D")
 last = op.input("last", "B T K E", dtype={near}, axes="B T K E")
-scale = op.input("scale", "2 K D", dtype=query, axes="C K D")
-offset = op.input("offset", "2 K D", dtype=query, axes="C K D")
-weight = op.input("weight", "2 K E", dtype=query, axes="C K E")
-shift = op.input("shift", "2 K E", dtype=query, axes="C K E")
+scale = op.input("scale", "2 K D", dtype={numbers}, axes="C K D")
+offset = op.input("offset", "2 K D", dtype={numbers}, axes="C K D")
+weight = op.input("weight", "2 K E", dtype={numbers}, axes="C K E")
+shift = op.input("shift", "2 K E", dtype={numbers}, axes="C K E")
 def part(keys, values, which):
     s = attend.scores({query}, attend.rows(keys)) * 0.01
     s = attend.minimum(s, 3.0).where(attend.KEY <= attend.QUERY * 20 + 30)
@@ -171,7 +171,7 @@ def meant(tensor, scales, offsets, which):
 own = part(meant(key, scale, offset, 0), meant(value, weight, shift, 0), 0)
 op.output("out", {result}, like=query)
 """
-PLAIN = {"near": '"int8"', "query": "query", "result": "own"}
+PLAIN = {"near": '"int8"', "query": "query", "result": "own", "numbers": "query"}
 BOTH = "attend.merge(own, part(meant(near, scale, offset, 1), meant(last, weight, shift, 1), 1))"
 MIXED = "attend.merge(own, part(near, last, 1))"
 
@@ -201,6 +201,13 @@ def prompt(dtype: Any, stored: Any = np.int8) -> dict[str, Any]:
 def test_many_positions_and_scores_that_are_bounded(tmp_path: Path, dtype: Any) -> None:
     """The shift of the scores is there before a bound is."""
     close(prompt(dtype), small(tmp_path))
+
+
+def test_scales_and_offsets_of_channels_in_fp32(tmp_path: Path) -> None:
+    """Both are loaded as they are stored: an event for each was one more than there are ids."""
+    call = prompt(BF16)
+    call |= {name: call[name].astype(np.float32) for name in ("scale", "offset", "weight", "shift")}
+    close(call, small(tmp_path, numbers='"float32"'))
 
 
 def test_merged_attentions_have_shifts_of_their_own(tmp_path: Path) -> None:

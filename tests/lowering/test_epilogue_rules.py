@@ -54,7 +54,7 @@ def made(
 
 
 def printed(c: Context) -> list[str]:
-    return lines(epilogue(c, vector_buffers(c).accumulator, Const(0), statistics_of_item(c)))
+    return lines(epilogue(c, vector_buffers(c).accumulator, Const(0), statistics_of_item(c, clamped=True)))
 
 
 def test_rows_are_rounded_and_stored() -> None:

@@ -21,6 +21,7 @@ value = op.input("value", "{layout}", dtype="float16", axes="{value_axes}")
 scale = op.input("scale", "K D", dtype="float16", axes="K D")
 table = op.input("table", "B W", dtype="int32", axes="B W")
 lengths = op.lengths("lengths", "B", meaning="keys of each batch row")
+told = op.input("told", "G P R T U", dtype="int32", indexed=True)
 p = attend.softmax(attend.scores(query, {keys}))
 op.output("out", p @ {values}, like=query)
 """

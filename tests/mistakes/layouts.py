@@ -301,4 +301,27 @@ LAYOUTS = (
             ("s.where(j <= i)", "s.where((j <= i) & (j >= firsts[b]))"),
         ),
     ),
+    Mistake(
+        "positions of packed queries that no call tells",
+        PACKED,
+        (('op.let(C, op.longest("query_ends"))\n', ""),),
+        (
+            "mine.py:4: no layout of an input has the size 'C' of axis Q, so that no call tells it; write "
+            "op.axes(Q=S), or op.let(C, ...) with op.longest('query_ends') of op.prefix_sums('query_ends', "
+            "...)"
+        ),
+    ),
+    Mistake(
+        "rows of a paged cache that no call tells",
+        PAGED,
+        (
+            ('op.dims("B N K D P R W")', 'op.dims("B N K D P R W T")'),
+            ("R, W = ", "R, W, T = "),
+            ("T=W * R", "T=T"),
+        ),
+        (
+            "mine.py:4: no layout of an input has the size 'T' of axis T, so that no call tells it; write "
+            "op.axes(T=W * R), the rows of a block table"
+        ),
+    ),
 )

@@ -441,22 +441,4 @@ MASKS = (
         ),
         instead=PADDED,
     ),
-    Mistake(
-        "elements at packed keys",
-        PACKED,
-        (
-            (
-                "scale = op.param",
-                'valid = op.input("valid", "U", dtype="int32", indexed=True)\nscale = op.param',
-            ),
-            ("i, j = attend.QUERY", "b, i, j = attend.BATCH, attend.QUERY"),
-            ("s.where(j <= i)", "s.where(valid[tokens.start(b) + j] & (j <= i))"),
-        ),
-        (
-            "mine.py:21: 'valid' is read at (0 if b == 0 else key_ends[b - 1]) + j in its dimension 0, "
-            "and nothing says how far that goes; of packed tokens, pass it padded, as (B, M) with M the "
-            "longest row, and write valid[b, j]"
-        ),
-        instead=PADDED,
-    ),
 )

@@ -12,7 +12,7 @@ from attndsl.passes.events.synchronize import synchronize
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import LoadRows
-from attndsl.tile.statements import BLOCK_MODE, If, Seq, SetCrossFlag, SetEvent, Statement, seq
+from attndsl.tile.statements import BLOCK_MODE, Alloc, If, Seq, SetCrossFlag, SetEvent, Statement, seq
 from tests.support.devices import ARCHITECTURE
 
 from .trees import assert_prints, compute, fill, lifetime, load, loop, program, store, ub
@@ -55,6 +55,16 @@ def test_several_loads_before_their_first_use_share_an_event():
         V     z[64] = Exp(y[64])
         """,
     )
+
+
+def test_buffers_of_a_lifetime_that_are_loaded_and_used_in_turn_have_events_of_their_own():
+    """Under one name the second load would raise the event again before V has awaited it."""
+    both = Alloc(buffers=(X, Y), body=seq(load(X), compute(Z, X), load(Y), compute(Z, Y)))
+    names = {each.name for each in synchronized(both).walk() if isinstance(each, SetEvent)}
+    assert names == {"xReadyMTE2V", "yReadyMTE2V"}
+    at_once = Alloc(buffers=(X, Y), body=seq(load(X), load(Y), compute(Z, X), compute(Z, Y)))
+    names = {each.name for each in synchronized(at_once).walk() if isinstance(each, SetEvent)}
+    assert names == {"xReadyMTE2V"}
 
 
 def test_instructions_of_one_pipe_get_a_barrier_where_they_clash():

@@ -23,7 +23,7 @@ from attndsl.spec.contract.linear_sums import NeverNegative
 from attndsl.spec.operator.loader import load
 
 SPEC = """
-from attndsl.spec import Operator, attend, maximum, minimum
+from attndsl.spec import Operator, attend, maximum, minimum, select
 op = Operator("drafts", summary="Draft tokens behind cached ones.")
 B, N, K, X, T, D = op.dims("B N K X T D")
 {sizes}
@@ -163,6 +163,60 @@ def test_calls_whose_elements_are_missing_are_refused(tmp_path: Path) -> None:
     assert op(seen=np.ones((1, 8), bool), **call).shape == (1, 1, 2, 16)
     with pytest.raises(errors.ShapeError, match="seen: is read at j in dimension 1, as far as T - 1"):
         op(seen=np.ones((1, 7), bool), **call)
+
+
+# Numbers of batch rows and heads ----------------------------------------------------------------------------
+
+NUMBERS = 'x = op.input("x", {!r}, dtype="int32", indexed=True)'
+
+
+@pytest.mark.parametrize(
+    ("shape", "limit", "demanded"),
+    [
+        ("M", "x[b + 1]", ["M - B - 1 >= 0"]),
+        ("M", "x[b * 2]", ["M - B * 2 + 1 >= 0"]),
+        ("M", "x[0]", ["M - 1 >= 0"]),
+        ("M", "x[lengths[b]]", ["lengths[b] >= 0 for all b < B", "M - lengths[b] - 1 >= 0 for all b < B"]),
+        (
+            "M",
+            "select(lengths[b] > 0, x[lengths[b] - 1], 0)",
+            ["M - lengths[b] >= 0 for all b < B, when lengths[b] > 0"],
+        ),
+        ("B M", "x[b, 0]", ["M - 1 >= 0"]),
+        (
+            "B M",
+            "x[0, lengths[b]]",
+            ["lengths[b] >= 0 for all b < B", "M - lengths[b] - 1 >= 0 for all b < B"],
+        ),
+        ("B", "x[b]", []),
+        ("B", "x[0]", []),
+        ("N", "x[n]", []),
+        ("B", "select(b == 0, 0, x[b - 1])", []),
+        ("B", "x[select(b > 0, b - 1, 0)]", []),
+        ("4", "select(n < 4, x[n], 0)", []),
+    ],
+)
+def test_elements_at_numbers_are_there_wherever_they_are_read(
+    tmp_path: Path, shape: str, limit: str, demanded: list[str]
+) -> None:
+    op = spec(tmp_path, f"attended(j < {limit})", NUMBERS.format(shape), demand="")
+    assert [each.describe() for each in op.constraints if "is read at" in each.text] == demanded
+
+
+@pytest.mark.parametrize(
+    ("index", "words"),
+    [
+        ("b + 1", r"goes as far as B, and has the size B; let the index stay within it, or declare a larger"),
+        ("b - 1", r"begins with -1, and has the size B; .* or write select\(b == 0, 0, x\[b - 1\]\) of attn"),
+        (
+            "n * lengths[b]",
+            r"nothing says how far that goes; .* or write x\[min\(max\(n \* lengths\[b\], 0\), B - 1",
+        ),
+    ],
+)
+def test_an_element_that_no_batch_row_has_is_refused(tmp_path: Path, index: str, words: str) -> None:
+    with pytest.raises(NoSuchElementError, match=r"drafts\.py:\d+: 'x' is read at .*" + words):
+        spec(tmp_path, f"attended(j < x[{index}])", NUMBERS.format("B"), demand="")
 
 
 # Which numbers keys have ------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ op.axes(B=B, N=N, K=K, Q=1, T=W * R, D=D, E=D, P=P, R=R, W=W)
 query = op.input("query", "B N D", dtype="float16", axes="B N D")
 cache = op.input("cache", "P R K D", dtype=query, axes="P R K D")
 table = op.input("table", "B W", dtype="int32", axes="B W")
-lengths = op.lengths("lengths", "B", one_for_all=False)
+lengths = op.lengths("lengths", "B", one_for_all=False{optional})
 b, i, j = attend.BATCH, attend.QUERY, attend.KEY
 {declared}
 keys = attend.paged(cache, table, R, length=lengths)
@@ -28,11 +28,10 @@ op.output("out", attend.softmax(s) @ values, like=query)
 """
 
 
-def spec(folder: Path, declared: str = "", change: str = "") -> Operator:
+def spec(folder: Path, declared: str = "", change: str = "", optional: str = "") -> Operator:
     path = folder / "paged.py"
-    path.write_text(
-        "from attndsl.spec import Operator, attend\n" + SPEC.format(declared=declared, change=change)
-    )
+    text = SPEC.format(declared=declared, change=change, optional=optional)
+    path.write_text("from attndsl.spec import Operator, attend\n" + text)
     return load(path)
 
 
@@ -73,6 +72,28 @@ def test_calls_that_leave_the_cache_are_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         spec(tmp_path)(**call(table, lengths))
+
+
+@pytest.mark.parametrize(
+    ("table", "lengths", "words"),
+    [
+        ([[0, 6], [2, 3]], [16, 5], None),
+        ([[0, 1], [2, 3]], None, None),
+        ([[0, 1], [2, 3]], [33, 5], r"must fit the blocks of the table; lengths\[0\] is 33"),
+        ([[0, 6], [2, 3]], [17, 5], r"table\[0, 1\] is 6"),
+        ([[0, 6], [2, 3]], None, r"table\[0, 1\] is 6"),
+    ],
+)
+def test_lengths_that_a_call_may_leave_out_have_the_rules_of_others(
+    tmp_path: Path, table: Any, lengths: Any, words: str | None
+) -> None:
+    """Without lengths all columns hold rows."""
+    op = spec(tmp_path, optional=", optional=True")
+    if words is None:
+        assert op(**call(table, lengths)).shape == (2, 4, 32)
+    else:
+        with pytest.raises((errors.LengthRangeError, errors.PagingError), match=words):
+            op(**call(table, lengths))
 
 
 def test_what_the_author_demands_of_a_table_is_not_demanded_again(tmp_path: Path) -> None:

@@ -207,3 +207,10 @@ def test_a_rule_is_stated_unless_its_rows_are_read_under_a_condition() -> None:
     assert not contract.compares(("<=",), is_number(LENGTH), T)
     assert contract.with_rule(rule) is rule
     assert contract.compares(("<=",), is_number(LENGTH), T)
+
+
+def test_a_rule_that_is_stated_for_the_same_calls_is_not_made_again() -> None:
+    """One that is stated for other calls is."""
+    rule, narrower = Constraint(LENGTH <= T, "must fit"), Constraint(LENGTH <= T, "must fit", when=X > 0)
+    assert list(StatedRules([narrower]).unsaid([rule, rule])) == [rule]
+    assert list(StatedRules([rule]).unsaid([narrower, rule])) == []

@@ -12,7 +12,13 @@ from attndsl import ops
 from attndsl.graph.graph import Graph
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.verify.cases.cases import Stream, spaces
-from attndsl.verify.space.argument_roles import Dequantization, dequantizations, roles_of, scale_parameter
+from attndsl.verify.space.argument_roles import (
+    LIMIT,
+    Dequantization,
+    dequantizations,
+    roles_of,
+    scale_parameter,
+)
 from attndsl.verify.space.space import CaseSpace
 from tests.support.small_specs import DECODE_SCORES, decode_spec
 
@@ -53,6 +59,28 @@ def graph(name: str, **chosen: Any) -> Graph:
 def test_what_integers_count(name: str, measures: str) -> None:
     """Queries, keys of a row, keys of a group, blocks, or the number of a group; flags count nothing."""
     assert SPACES[name].measures == dict(each.split(":") for each in measures.split())
+
+
+@pytest.mark.parametrize(
+    ("declared", "mask", "role"),
+    [
+        ('op.lengths("x", "B", one_for_all=False)', "j < x[b]", LIMIT),
+        ('op.input("x", "B", dtype="int32", axes="B")', "j + 3 >= x[b]", LIMIT),
+        ('op.input("x", "B T", dtype="int32", indexed=True)', "j < x[b, j]", LIMIT),
+        ('op.input("x", "B T", dtype="int32", indexed=True)', "x[b, 0] == x[b, j]", None),
+        ('op.lengths("x", "B", one_for_all=False)', "(x[b] > 0) & (j < 7)", None),
+    ],
+)
+def test_what_masks_compare_keys_with_reaches_into_several_tiles(
+    tmp_path: Path, declared: str, mask: str, role: str | None
+) -> None:
+    """Not what elements at keys are compared with, nor a flag."""
+    out = f"out = attend.softmax(s.where({mask})) @ attend.rows(value)"
+    body = (DECODE_SCORES, out, 'op.output("out", out, like=query)')
+    op = decode_spec(tmp_path, *body, declared=f"x = {declared}")
+    assert roles_of(op.graph(frozenset(spec.name for spec in op.tensors))).of.get("x") == role
+    largest = max(case.outline().arrays["x"].max(initial=0) for case in Stream(op).take(6))
+    assert (largest > 512) == (role == LIMIT)
 
 
 @pytest.mark.parametrize(

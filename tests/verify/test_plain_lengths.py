@@ -10,6 +10,7 @@ import pytest
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream
+from attndsl.verify.space.argument_roles import LIMIT
 from attndsl.verify.space.space import CaseSpace
 
 SPEC = """
@@ -46,12 +47,12 @@ def spec(folder: Path, form: str) -> Operator:
 
 @pytest.mark.parametrize(
     ("form", "measured"),
-    [("rows", "T"), ("ends", "T"), ("packed", "T"), ("index", "G"), ("hidden", "")],
+    [("rows", "T"), ("ends", "T"), ("packed", "T"), ("index", "G"), ("hidden", LIMIT)],
 )
 def test_what_a_source_counts_with_is_an_integer_tensor(tmp_path: Path, form: str, measured: str) -> None:
-    """And what a mask alone compares is not."""
+    """So is what a mask alone compares keys with."""
     space = CaseSpace(spec(tmp_path, form))
-    assert space.measures == ({"told": measured} if measured else {})
+    assert space.measures == {"told": measured}
     assert [each.name for each in space.integers] == list(space.measures)
     assert (space.summed, space.totals) == (
         (frozenset({"told"}), {"told": "U"}) if form == "ends" else (frozenset(), {})

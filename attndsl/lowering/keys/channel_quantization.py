@@ -47,23 +47,37 @@ class ChannelQuantization:
         return emit.in_ub(f"{self.role}{name.capitalize()}", "float32", self.lanes(emit), meaning)
 
     def with_factors(self, emit: Emitter, body: Sequence[Statement]) -> Statement:
-        """``body``, scale and offset of the task's head in fp32 in the unified buffer while it lasts."""
-        loads = [self._loaded(emit, node, self.wide(emit, name)) for name, node in self._present()]
-        wide = tuple(self.wide(emit, name) for name, _ in self._present())
-        return Alloc(buffers=wide, body=seq(*loads, *body))
+        """``body``, scale and offset of the task's head in fp32 in the unified buffer while it lasts.
 
-    def _loaded(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
-        """Numbers of channels, zeros after the last."""
+        What is loaded as it is stored comes first: so one event is for both, and ids are few.
+        """
+        present = [(node, self.wide(emit, name)) for name, node in self._present()]
+        loads = [self._in_fp32(emit, node, wide) for node, wide in present if self._is_wide(emit, node)]
+        rest = [self._completed(emit, node, wide) for node, wide in present]
+        return Alloc(buffers=tuple(wide for _, wide in present), body=seq(*loads, *rest, *body))
+
+    def _is_wide(self, emit: Emitter, node: nodes.Node) -> bool:
+        """Whether the numbers of channels are stored in fp32."""
+        return has_channels(node) and emit.parameter(_place(emit, node)[0].name).dtype == "float32"
+
+    def _in_fp32(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
+        tensor, offset = _place(emit, node)
+        channels = emit.channels(self.role)
+        stored = emit.gm(tensor.name, offset, 1, channels)
+        return LoadRows(dst=whole(wide, 0, channels), src=stored, where=node.where)
+
+    def _completed(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
+        """Numbers of channels where they are not loaded yet, zeros after the last."""
         size, channels = self._padded_size(emit), emit.channels(self.role)
         tensor, offset = _place(emit, node)
         zeros = zero_tail(wide, Const(1), channels, self.lanes(emit))
         if not has_channels(node):
             number = emit.parameter(tensor.name).at(offset)
             return seq(Fill(dst=whole(wide, 0, size), value=number, where=node.where), zeros)
-        stored = emit.gm(tensor.name, offset, 1, channels)
-        if emit.parameter(tensor.name).dtype == "float32":
-            return seq(LoadRows(dst=whole(wide, 0, channels), src=stored, where=node.where), zeros)
+        if self._is_wide(emit, node):
+            return zeros
         narrow = self._narrow(emit)
+        stored = emit.gm(tensor.name, offset, 1, channels)
         load = LoadRows(dst=whole(narrow, 0, channels), src=stored, where=node.where)
         widen = Convert(dst=whole(wide, 0, size), src=whole(narrow, 0, size), mode="CAST_NONE")
         return Alloc(buffers=(narrow,), body=seq(load, widen, zeros))

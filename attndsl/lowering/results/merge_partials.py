@@ -7,7 +7,7 @@ came from; statistics stay one block a row, as the workspace holds them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.expr import Const, Symbol, as_expr, ceil_div, minimum
 from attndsl.graph import nodes
@@ -108,7 +108,7 @@ def _merged(contexts: Sequence[Context]) -> list[Statement]:
         Fill(dst=merged_sum, value=Const(0)),
         Fill(dst=whole(accumulator, 0, STEP_ROWS * context.padded_value_size), value=Const(0)),
         *(_parts_of(each) for each in contexts),
-        *store_statistics(context, _MERGED),
+        *store_statistics(context, _BEFORE_CLAMP),
         Note(text="result = accumulator / sum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=merged_sum, src=merged_sum, scalar=SMALLEST),
         scale_rows(context, "Div", accumulator, 0, b.merged_sum),
@@ -160,7 +160,8 @@ def _spread(context: Context, kind: type[nodes.Node], target: Buffer) -> Stateme
     return WithScalar(op="Adds", dst=_lanes(target), src=_lanes(held[kind]), scalar=Const(0))
 
 
-_MERGED = RowStatistics(_spread, _each_run, _each_run)
+_MERGED = RowStatistics(_spread, True, _each_run, _each_run)
+_BEFORE_CLAMP = replace(_MERGED, clamped=False)
 
 
 def _parts_of(context: Context) -> Statement:

@@ -23,7 +23,7 @@ from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, row_inverses, vec
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import statistics_of_item
-from attndsl.lowering.results.row_statistics import store_statistics
+from attndsl.lowering.results.row_statistics import selection_clamps, store_statistics
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.instructions import Convert, LoadRows, StoreRows
 from attndsl.tile.statements import Alloc, If, Let, Note, Statement, seq
@@ -63,7 +63,8 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
         context.rows_of_scores * context.tile_keys >= values,
         "the place of scores holds a core's weighted sums",
     )
-    taken, state = STEP_ROWS * padded_size, statistics_of_item(context)
+    taken = STEP_ROWS * padded_size
+    state = statistics_of_item(context, clamped=selection_clamps(context))
     source = out_ring(context).region((SLOT * context.rows.rows_per_task(context) + ROW_BEGIN) * padded_size)
 
     def store(run: RowRun) -> Statement:

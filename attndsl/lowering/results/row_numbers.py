@@ -23,7 +23,7 @@ from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.operands.row_functions import block_lanes, row_function
 from attndsl.lowering.rows.row_space import EachRun, RowRun
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import CompareWithScalar, SelectOrScalar
+from attndsl.tile.instructions import Binary, CompareWithScalar, SelectOrScalar, Unary
 from attndsl.tile.statements import Note, Seq, Statement
 
 _BITS = 32
@@ -38,18 +38,20 @@ class RowStatistics:
     Attributes:
         spread: the statement that leaves the maxima (RowMax) or sums (RowSum) in a buffer, a block a row
             and one after the other, whatever room it has for copies.
+        clamped: whether sums may be the smallest number instead of 0, which rows are divided by.
         each_run: calls its body for every run of the rows.
         each_stored_run: the same for what stores them.
     """
 
     spread: Callable[[Context, type[nodes.Node], Buffer], Statement]
+    clamped: bool
     each_run: EachRun
     each_stored_run: Callable[[Callable[[RowRun], Statement]], Seq]
 
 
-def statistics_of_item(context: Context) -> RowStatistics:
+def statistics_of_item(context: Context, *, clamped: bool) -> RowStatistics:
     """Those of the rows of an item that has seen all its keys."""
-    return RowStatistics(_of_item, context.rows.each_run, context.rows.each_stored_run)
+    return RowStatistics(_of_item, clamped, context.rows.each_run, context.rows.each_stored_run)
 
 
 def _of_item(context: Context, kind: type[nodes.Node], target: Buffer) -> Statement:
@@ -68,30 +70,71 @@ def row_numbers(context: Context, node: nodes.Node, target: Buffer, rows: RowSta
     """
 
     def statistic(node: nodes.Node, target: Buffer) -> list[Statement] | None:
+        if _is_log_sum_exp(node):
+            return _log_sum_exp(context, node, target, rows)
         if not isinstance(node, nodes.RowMax | nodes.RowSum):
             return None
-        empty = _LOWEST_OF_ALL if isinstance(node, nodes.RowMax) else Const(0.0)
         spread = rows.spread(context, type(node), target)
-        return [spread, *_where_no_key(context, target, empty, rows, node.where)]
+        if isinstance(node, nodes.RowMax):
+            return [spread, *_where_no_key(context, target, _LOWEST_OF_ALL, rows, node.where)]
+        return [
+            spread,
+            *(_where_no_key(context, target, Const(0.0), rows, node.where) if rows.clamped else ()),
+        ]
 
     return row_function(context, node, target, rows.each_run, statistic)
+
+
+def _is_log_sum_exp(node: nodes.Node) -> bool:
+    """Whether a node is the maximum of a row and the logarithm of its sum, added."""
+    if not isinstance(node, nodes.Elementwise) or node.op != "add":
+        return False
+    of_logarithm = [each for each in node.inputs if isinstance(each, nodes.Elementwise) and each.op == "log"]
+    top = [each for each in node.inputs if isinstance(each, nodes.RowMax)]
+    return len(of_logarithm) == len(top) == 1 and isinstance(of_logarithm[0].inputs[0], nodes.RowSum)
+
+
+def _log_sum_exp(context: Context, node: nodes.Node, target: Buffer, rows: RowStatistics) -> list[Statement]:
+    """``row_max + log(row_sum)``; of a row without a key -inf, as one of the two is.
+
+    Its sum is 0, whose logarithm is -inf, and its maximum the lowest number. Where the sum may have been
+    raised, the maximum is made -inf; the logarithm is a number then.
+    """
+    sums = vector_buffers(context).row_blocks
+    lanes, logarithms = block_lanes(context, target), block_lanes(context, sums)
+    empty = _where_no_key(context, target, _LOWEST_OF_ALL, rows, node.where)
+    return [
+        rows.spread(context, nodes.RowMax, target),
+        *(empty if rows.clamped else [rows.spread(context, nodes.RowSum, sums)]),
+        Unary(op="Ln", dst=logarithms, src=logarithms, where=node.where),
+        Binary(op="Add", dst=lanes, first=lanes, second=logarithms, where=node.where),
+    ]
 
 
 def _where_no_key(
     context: Context, target: Buffer, value: Expr, rows: RowStatistics, where: SourceLine
 ) -> list[Statement]:
     """``value`` in the rows that have seen no key: their sum is 0, or the smallest number in its place, once
-    or in each folded lane."""
+    or in each folded lane.
+
+    Leaves the sums in ``row_blocks``.
+    """
     sums, lanes = vector_buffers(context).row_blocks, block_lanes(context, target)
     size = context.rows_per_step * STATISTIC_LANES
     meaning = "one bit a lane: 1 where a row has seen a key"
     name = "coreHasKeys" if context.of_core else "rowHasKeys"
     bits = context.in_ub(name, "uint8", maximum(size // 8, _BITS), meaning)
-    kept = whole(bits, 0, size // 8)
-    most = SMALLEST if alone(context) is None else SMALLEST * folded_lanes(context)
+    kept, empty = whole(bits, 0, size // 8), _sum_without_key(context, rows)
     return [
         Note(text=f"{value} in rows without a key"),
         rows.spread(context, nodes.RowSum, sums),
-        CompareWithScalar(dst=kept, src=block_lanes(context, sums), scalar=most, mode="GT", where=where),
+        CompareWithScalar(dst=kept, src=block_lanes(context, sums), scalar=empty, mode="GT", where=where),
         SelectOrScalar(dst=lanes, bits=kept, src=lanes, scalar=value, where=where),
     ]
+
+
+def _sum_without_key(context: Context, rows: RowStatistics) -> Expr:
+    """The largest sum of a row that has seen no key."""
+    if alone(context) is not None:  # each folded lane may have begun with the smallest number
+        return SMALLEST * folded_lanes(context)
+    return SMALLEST if rows.clamped else Const(0.0)

@@ -26,14 +26,21 @@ def leave_with_items(context: Context) -> bool:
     return bool(context.computation.statistics) and len(context.computation.attentions) == 1
 
 
+def selection_clamps(context: Context) -> bool:
+    """Whether sums may be clamped before they leave: a selection divides by them, item by item."""
+    return context.computation.selection is not None
+
+
 def write_statistics(context: Context, when: Expr | None = None) -> Stage:
     """The statistics of an item's rows to their results, where the item has all keys of its rows.
 
     ``when``: which items leave theirs so; None for all.
     """
 
+    statistics = statistics_of_item(context, clamped=selection_clamps(context))
+
     def one_step() -> list[Statement]:
-        return [*context.rows.first_of_step(), *store_statistics(context, statistics_of_item(context))]
+        return [*context.rows.first_of_step(), *store_statistics(context, statistics)]
 
     steps = in_steps(ROWS, context.rows_per_step, lambda r0, count: one_step(), context.where)
     body: Statement = seq(*context.rows.length_of_stored_runs(), steps)

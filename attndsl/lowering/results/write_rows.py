@@ -76,15 +76,15 @@ def _normalized(context: Context) -> list[Statement]:
     """
     b = vector_buffers(context)
     row_sum = whole(b.row_sum, state_row(context), STEP_ROWS)
-    offset = R0 * context.padded_value_size
+    offset, statistics = R0 * context.padded_value_size, statistics_of_item(context, clamped=True)
     if context.attention.softmax is None:
-        return [epilogue(context, b.accumulator, offset, statistics_of_item(context))]
+        return [epilogue(context, b.accumulator, offset, statistics)]
     return [
         Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
         broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
         scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
-        epilogue(context, b.accumulator, offset, statistics_of_item(context)),
+        epilogue(context, b.accumulator, offset, statistics),
     ]
 
 

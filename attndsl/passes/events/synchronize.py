@@ -25,7 +25,7 @@ from attndsl.passes.events.access_sets import Group, is_of_handed
 from attndsl.passes.events.buffer_reuse import first_of_each, reuse_events
 from attndsl.passes.events.covered_buffers import covered_buffers
 from attndsl.passes.events.event_pairs import wait_for
-from attndsl.passes.events.hazards import find_problems, insert_barriers, superfluous_events
+from attndsl.passes.events.hazards import Overrun, find_problems, insert_barriers, superfluous_events
 from attndsl.passes.events.ring_order import find_early_flags
 from attndsl.passes.events.trip_counts import surely_run, surely_run_too
 from attndsl.target import Core, Pipe
@@ -61,10 +61,16 @@ def synchronize(program: Program) -> Program:
     return program.with_(cores=cores)
 
 
-def _synchronize_core(tree: Seq, core: Core, ids: int) -> Seq:
-    lifetimes = [item.buffers for item in tree.walk() if isinstance(item, Alloc)]
+def _synchronize_core(bare: Seq, core: Core, ids: int, apart: frozenset[str] = frozenset()) -> Seq:
+    """The tree of a core with its events and barriers.
+
+    The buffers of one lifetime have their events under one name. Where that would be raised twice before it
+    is awaited, as by loads of two buffers of which each is looked at at once, the buffers have events of
+    their own: ``apart``, the names that are split so.
+    """
+    lifetimes = [item.buffers for item in bare.walk() if isinstance(item, Alloc)]
     groups = {buffer: group for group in lifetimes for buffer in group}
-    tree = reuse_events(as_seq(rewrite(tree, lambda s: _content_events(s, groups)) or tree))
+    tree = reuse_events(as_seq(rewrite(bare, lambda s: _content_events(s, groups, apart)) or bare))
     facts = _Loops(tree)
     tree = _drop_superfluous(tree, facts.sure)
     tree = _order_flags(tree, facts.of(tree))
@@ -72,6 +78,9 @@ def _synchronize_core(tree: Seq, core: Core, ids: int) -> Seq:
     tree = insert_barriers(tree, facts.of(tree))
     sure = facts.of(tree)
     left = (*find_problems(tree, sure), *find_early_flags(tree, sure))
+    twice = {problem.event.name for problem in left if isinstance(problem, Overrun)}
+    if twice - apart:
+        return _synchronize_core(bare, core, ids, apart | twice)
     if left:
         raise InternalError(f"{core.value}: {len(left)} problems of order; the first: {left[0]}")
     return tree
@@ -111,7 +120,9 @@ class _Edge:
         return _Edge(self.source, self.target, first, second, buffers)
 
 
-def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statement:
+def _content_events(
+    statement: Statement, groups: dict[Buffer, Group], apart: frozenset[str] = frozenset()
+) -> Statement:
     if not isinstance(statement, Seq):
         return statement
     uses = [_uses(child) for child in statement.body]
@@ -131,7 +142,7 @@ def _content_events(statement: Statement, groups: dict[Buffer, Group]) -> Statem
     before: dict[int, list[Statement]] = {}
     after: dict[int, list[Statement]] = {}
     for edge in kept:
-        event = _content_event(edge, sorted(edge.buffers, key=order.__getitem__), groups)
+        event = _content_event(edge, sorted(edge.buffers, key=order.__getitem__), groups, apart)
         after.setdefault(edge.first, []).append(event)
         before.setdefault(edge.second, []).append(wait_for(event))
     body: list[Statement] = []
@@ -197,14 +208,18 @@ def _use_order(use: _Use) -> tuple[str, bool]:
     return (use[0].value, use[1])
 
 
-def _content_event(edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Group]) -> SetEvent:
+def _content_event(
+    edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Group], apart: frozenset[str]
+) -> SetEvent:
     """Named after its first buffer with slots, else its first; of a lifetime's buffers the first stands
-    for all. With slots it has an id for each."""
+    for all, unless that name is one of ``apart``. With slots it has an id for each."""
     slotted = next((buffer for buffer in buffers if buffer in groups and buffer.slots > 1), None)
     lead = slotted or buffers[0]
     head = groups[lead][0] if lead in groups else lead
+    suffix = f"Ready{edge.source.value}{edge.target.value}"
+    named = lead if head.name + suffix in apart else head
     return SetEvent(
-        name=f"{head.name}Ready{edge.source.value}{edge.target.value}",
+        name=named.name + suffix,
         source=edge.source,
         target=edge.target,
         ids=head.slots if slotted else 1,

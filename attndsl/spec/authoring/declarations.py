@@ -21,7 +21,7 @@ from attndsl.spec.authoring.argument_checks import (
 from attndsl.spec.authoring.argument_declarations import ArgumentDeclarations, Layouts, layouts_by_key
 from attndsl.spec.authoring.declared import DeclaredTensor, inherits_layout, resolve_tensor
 from attndsl.spec.authoring.values import TensorValue, Value
-from attndsl.spec.contract.arguments import ParamSpec
+from attndsl.spec.contract.arguments import FLOATS, ParamSpec
 from attndsl.spec.contract.capacity import (
     cache_constraints,
     capacity_constraints,
@@ -35,7 +35,7 @@ from attndsl.spec.contract.element_bounds import Extents, element_constraints
 from attndsl.spec.contract.head_sizes import head_constraints
 from attndsl.spec.contract.layout import UNIT, largest_of
 from attndsl.spec.contract.listed_bounds import listed_constraints
-from attndsl.spec.contract.packed_bounds import packed_constraints
+from attndsl.spec.contract.packed_bounds import packed_constraints, packed_facts
 from attndsl.spec.contract.ring_sizes import ring_constraints
 from attndsl.spec.contract.window_bounds import window_constraints
 
@@ -133,7 +133,9 @@ class Declarations(ArgumentDeclarations):
             lambda: ring_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: cache_constraints(node, axes, self.constraints),
             lambda: window_constraints(node, extents, self.constraints),
-            lambda: element_constraints(node, extents, self.constraints),
+            lambda: element_constraints(
+                node, extents, (*self.ranges, *self.constraints, *packed_facts(node, extents))
+            ),
             lambda: leading_constraints(node, axes, self.constraints),
             lambda: list_constraints(node, axes, self.constraints),
             lambda: head_constraints(node, axes, self.constraints),
@@ -161,11 +163,16 @@ class Declarations(ArgumentDeclarations):
         tensors = (each for each in self._arguments.values() if isinstance(each, DeclaredTensor))
         return Extents(
             axes=self._axes,
-            shapes=self._shapes(lambda each: each.indexed and not each.at_least),
+            shapes=self._shapes(self._is_read_by_index),
             own=self._own_rows(),
             tables=self._table_shapes(node),
             optional=frozenset(each.name for each in tensors if each.optional),
         )
+
+    def _is_read_by_index(self, tensor: DeclaredTensor) -> bool:
+        """Whether a tensor is one whose sizes bound the indices of its elements: numbers of one layout."""
+        several = tensor.at_least or tensor.split or tensor.sequence_of or tensor.list_of is not None
+        return not several and (tensor.indexed or not FLOATS.intersection(self._all_dtypes(tensor)))
 
     def _split(self) -> frozenset[str]:
         """The tensors that may come as a list of one a batch row, each with rows of its own."""

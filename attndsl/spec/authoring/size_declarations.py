@@ -36,6 +36,7 @@ class SizeDeclarations(DeclaredNames):
         self._dims[name] = Dim(
             name, default=None if default is None else check_expression("default", default)
         )
+        self._dim_lines[name] = author_line()
         return Symbol(name)
 
     def let(self, dim: Symbol, value: Expr) -> None:

@@ -305,7 +305,7 @@ def _solve(
     layouts = solver.solve({name: array for name, array in arrays.items() if name not in measured}, lists)
     sums = {spec.name for spec in operator.tensors if spec.prefix_sums}
     for constraint in operator.constraints:
-        if constraint.argument in sums and not issubclass(constraint.error, Warning):
+        if constraint.argument in sums and not constraint.warns:
             failing = constraint.violation(solver.env())
             if failing is not None:
                 constraint.raise_for(operator.name, failing, operator.rules)

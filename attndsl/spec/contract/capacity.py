@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, minimum
+from attndsl.expr import Binary, Expr, Load, Symbol, ceil_div, minimum, negation
+from attndsl.expr.argument_facts import given
 from attndsl.graph.nodes import (
     CacheAppend,
     Dense,
@@ -28,11 +29,17 @@ from attndsl.spec.contract.conditional_reads import ConditionalReads, both, chos
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.key_ranges import entry_or_number, number_of
 from attndsl.spec.contract.known_conditions import known_of
-from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, is_number, never_negative
+from attndsl.spec.contract.stated_rules import (
+    AT_LEAST,
+    AT_MOST,
+    StatedRules,
+    bounds_number,
+    is_number,
+    never_negative,
+)
 from attndsl.spec.errors import HeadSizeError, LengthRangeError, PagingError, ShapeError
 
 _B, _COLUMN = Symbol("b"), Symbol("j")
-_AT_MOST, _AT_LEAST = ("<=", "<", "=="), (">=", ">")
 Axes = Mapping[str, Expr]
 Shapes = Mapping[str, Sequence[Expr]]
 
@@ -94,9 +101,9 @@ def at_most(
     """That the rows of each batch row are at most ``most``, if nothing says so."""
     met = known_of(when)
     if isinstance(count, Load):
-        said = stated.compares(("<=", "=="), is_element_of(count.source), most, met)
+        said = stated.compares(AT_MOST, is_element_of(count.source), most, met)
     else:
-        said = stated.limits(count, most, when) or stated.compares(_AT_MOST, bounds_number(count), when=met)
+        said = stated.limits(count, most, when) or stated.compares(AT_MOST, bounds_number(count), when=met)
     if said:
         return
     over = over_batch(count, axes)
@@ -125,8 +132,8 @@ def paged_constraints(
         table = rows.table.name if isinstance(rows.table, Input) else ""
         shape = shapes.get(table, ())
         columns = shape[1] if len(shape) == 2 else axes["W"]
-        count = number_of(rows.length)
-        if count is not None and not stated.compares(_AT_MOST, bounds_number(count), when=known_of(when)):
+        count = entry_or_number(rows.length)
+        if count is not None and not stated.compares(AT_MOST, bounds_number(count), when=known_of(when)):
             condition, text = count <= columns * rows.block_size, "must fit the blocks of the table"
             over = {_B.name: axes["B"]}
             rule = Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
@@ -138,25 +145,28 @@ def paged_constraints(
 def _entries(
     rows: Paged, table: str, columns: Expr, when: Expr | None, axes: Axes, stated: StatedRules
 ) -> Iterator[Constraint]:
-    """That the entries of a table name pages, wherever rows are."""
-    count, elements = number_of(rows.length), is_element_of(table)
+    """That the entries of a table name pages, wherever rows are: in all columns where no length is passed."""
+    count, elements = entry_or_number(rows.length), is_element_of(table)
     if any(elements(part) for each in stated.conditions for part in each.walk()):
         return
     if count is None and rows.length is not None:
-        return  # lengths that a call may leave out
-    used = when if count is None else both(when, _COLUMN * rows.block_size < count)
+        return  # nothing tells where rows are
+    used = [when if count is None else both(when, _COLUMN * rows.block_size < count)]
+    if isinstance(rows.length, Input) and rows.length.optional:
+        used.append(both(when, negation(given(rows.length.name))))
     entry = Load(table, _B * columns + _COLUMN)
-    rule = Constraint(
-        (entry >= 0) & (entry < axes["P"]),
-        "must name a block of the cache wherever rows are",
-        PagingError,
-        used,
-        {_B.name: axes["B"], _COLUMN.name: columns},
-        table,
-        hint="ids run from 0 to the blocks less one",
-        where=rows.where,
-    )
-    yield stated.with_rule(rule, when)
+    for where_used in used:
+        rule = Constraint(
+            (entry >= 0) & (entry < axes["P"]),
+            "must name a block of the cache wherever rows are",
+            PagingError,
+            where_used,
+            {_B.name: axes["B"], _COLUMN.name: columns},
+            table,
+            hint="ids run from 0 to the blocks less one",
+            where=rows.where,
+        )
+        yield stated.with_rule(rule, when)
 
 
 def cache_constraints(root: Node, axes: Axes, known: Iterable[Constraint]) -> Iterator[Constraint]:
@@ -183,10 +193,10 @@ def _not_in_front(
     if first is None or "B" not in axes or never_negative(first):
         return
     met = known_of(when)
-    if stated.compares(_AT_LEAST, is_number(first), when=met):
+    if stated.compares((">=", ">"), is_number(first), when=met):
         return
     sides = (first.left, first.right) if isinstance(first, Binary) and first.op == "-" else None
-    if sides is not None and stated.compares((*_AT_LEAST, "=="), sides[0].same, sides[1], met):
+    if sides is not None and stated.compares(AT_LEAST, sides[0].same, sides[1], met):
         return
     text = "rows are written from row 0 on, or behind it"
     over = over_batch(first, axes)

@@ -1,4 +1,4 @@
-"""What reads by index demand of sizes: an element that is read at each query or key has to be there."""
+"""What reads by index demand of sizes: an element that is read has to be there."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from itertools import product
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Load, Symbol, maximum, minimum
 from attndsl.expr.argument_facts import given
+from attndsl.expr.conditions import comparisons, conjuncts
 from attndsl.expr.reductions import Fold
-from attndsl.graph.nodes import INDEX_AXES, Input, Node
+from attndsl.graph.nodes import INDEX_AXES, Input, Node, PackedQueries
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
-from attndsl.spec.contract.element_reads import ElementRead, Shapes, end_of, reads_of
-from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, keys_by_read
+from attndsl.spec.contract.element_reads import POSITIONS, ElementRead, Shapes, end_of, narrowed, reads_of
+from attndsl.spec.contract.key_ranges import KeyRange, StoredRows, end_of_row, first_of_row, keys_by_read
 from attndsl.spec.contract.known_conditions import Known, known_of
 from attndsl.spec.contract.linear_sums import NeverNegative, linear_sum
 from attndsl.spec.errors import ShapeError, SpecError
 
-_POSITIONS = frozenset({"i", "j"})
 _B, _KEY = "b", Symbol("j")
 
 
@@ -66,9 +66,10 @@ class Extents:
 
 
 def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint]) -> Iterator[Constraint]:
-    """That indices made of positions, such as ``i // 64`` or ``j - i + S - 1``, lie within their tensors: for
-    all positions, and for all keys of the sources whose scores they stand in. Reads are not conditional: what
-    a mask hides is read as well.
+    """That indices lie within their tensors. Those made of positions, such as ``i // 64`` or
+    ``j - i + S - 1``, do for all positions, and for all keys of the sources whose scores they stand in. Such
+    reads are not conditional: what a mask hides is read as well. Indices without, such as ``b + 1``, do for
+    all batch rows and heads by whose choice they are read.
 
     What follows from the constraints in ``known`` is not demanded.
 
@@ -79,14 +80,18 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
     stored, spans = extents.stored, extents.spans
 
     def reads(node: Node) -> tuple[ElementRead, ...]:
-        found = reads_of(node, extents.shapes, extents.own, axes.get("T"))
-        return tuple(each for each in found if each.part.symbols() & _POSITIONS)
+        return tuple(reads_of(node, extents.shapes, extents.own, axes.get("T")))
 
     keys = keys_by_read(root, lambda node: bool(reads(node)), stored)
 
     def read_here(node: Node) -> bool:
         return bool(reads(node)) and (id(node) in keys or not isinstance(node, Input))
 
+    queries = tuple(
+        node.ends.name
+        for node in root.walk()
+        if isinstance(node, PackedQueries) and isinstance(node.ends, Input)
+    )
     everywhere = KeyRange(() if stored.most is None else (stored.most - 1,))
     rules = list(known)
     for node, when in ConditionalReads(root, read_here, Node):
@@ -94,9 +99,9 @@ def element_constraints(root: Node, extents: Extents, known: Iterable[Constraint
             at_keys = _KEY.name in read.part.symbols()
             ranges = keys.get(id(node), {}) if at_keys else {}
             for each, where in (ranges or {everywhere: node.where}).items():
-                asked = both(both(when, each.when), _passed(read, extents))
-                proof = extents.proof(rules, asked)
-                for rule in _Bounds(read, each, spans, proof, where).rules(asked):
+                asked = both(both(when, each.when), both(_passed(read, extents), _chosen(read)))
+                proof = extents.proof([*rules, *_facts_of(read, spans)], asked)
+                for rule in _Bounds(read, each, spans, proof, where, queries).rules(asked):
                     if not any(rule.condition.same(other.condition) for other in rules):
                         rules.append(rule)
                         yield rule
@@ -107,15 +112,39 @@ def _passed(read: ElementRead, extents: Extents) -> Expr | None:
     return given(read.name) if read.name in extents.optional else None
 
 
+def _facts_of(read: ElementRead, spans: Mapping[str, Expr]) -> Iterator[Constraint]:
+    """What holds wherever a number is read: the choice by which it is, and that there are batch rows, heads
+    and queries, since it is read for one of them."""
+    if read.part.symbols() & POSITIONS:
+        return
+    yield from (Constraint(size > 0, "") for symbol, size in spans.items() if symbol != _KEY.name)
+    yield from (Constraint(part, "") for part in comparisons(read.when))
+
+
+def _chosen(read: ElementRead) -> Expr | None:
+    """The choice by which a number is read, as far as a rule can ask for it: what it asks of numbers of batch
+    rows and heads themselves is known of the ends of the index."""
+    chosen: Expr | None = None
+    for part in conjuncts(read.when):
+        of = part.symbols() & INDEX_AXES.keys()
+        if not of or (of == {_B} and _loads(part)):
+            chosen = both(chosen, part)
+    return chosen
+
+
 @dataclass(frozen=True)
 class _Bounds:
-    """The bounds of one index of a read, over all positions and over the keys of one source."""
+    """The bounds of one index of a read, over all positions and over the keys of one source.
+
+    ``queries``: the prefix sums by which queries are packed.
+    """
 
     read: ElementRead
     keys: KeyRange
     spans: Mapping[str, Expr]
     proof: NeverNegative
     where: SourceLine
+    queries: tuple[str, ...]
 
     def rules(self, when: Expr | None) -> Iterator[Constraint]:
         """What is to be demanded in calls where ``when`` holds."""
@@ -136,7 +165,8 @@ class _Bounds:
         others = {name: (Const(0), extent - 1) for name, extent in self.spans.items() if name != _KEY.name}
         positions = [(Const(0), last) for last in self._last_positions()]
         for first, last, at in product(self.keys.firsts, self.keys.lasts or (None,), positions):
-            end = end_of(part, {**others, "i": at, _KEY.name: (first, last)}, low=low)
+            spans = narrowed({**others, "i": at, _KEY.name: (first, last)}, self.read.when)
+            end = end_of(part, spans, low=low)
             if end is not None:
                 ends[linear_sum(end).expression()] = None
         size = self.read.size
@@ -146,6 +176,7 @@ class _Bounds:
         """The last query, each an upper bound: behind the longest batch row of which the contract speaks, no
         position is one of a query."""
         lasts: list[Expr | None] = [self.spans["i"] - 1 if "i" in self.spans else None]
+        lasts += [end_of_row(name) - first_of_row(name) - 1 for name in self.queries]
         counted = (part for fact in self.proof.facts for part in fact.terms if isinstance(part, Fold))
         if self.read.part.same(Symbol("i")):
             lasts += [longest - 1 for longest in dict.fromkeys(counted) if longest.op == "max"]
@@ -158,17 +189,19 @@ class _Bounds:
         if isinstance(room, Const) or (counted and self.proof.holds(0 - room)):
             raise NoSuchElementError(
                 f"'{name}' is read at {part} in its dimension {place}, which {told} {bound}, and has the "
-                f"size {self.read.size}; {self._instead(bool(counted) and low)}",
+                f"size {self.read.size}; {self._instead(low, bool(counted))}",
                 self.where,
             )
         text = f"is read at {part} in dimension {place}, {reach}"
-        hint = f"let {name} have an element for each key, and read it at j" if counted else ""
+        at_keys = _KEY.name in part.symbols()
+        hint = f"let {name} have an element for each key, and read it at j" if counted and at_keys else ""
+        of_rows = counted or (when is not None and _B in when.symbols())
         return Constraint(
             room >= 0,
             f"'{name}' {text}" if counted else text,
             ShapeError,
             when,
-            {_B: self.spans[_B]} if counted else {},
+            {_B: self.spans[_B]} if of_rows else {},
             argument=counted[0].source if counted else name,
             hint=hint,
             where=self.where,
@@ -176,26 +209,20 @@ class _Bounds:
 
     def _unbounded(self) -> NoSuchElementError:
         """Of an index of which nothing says that it lies within its dimension."""
-        part, of = self.read.part, self.read.part.symbols() & {"i", _KEY.name}
-        loads = _loads(part)
-        if of and loads and not any(load.index.symbols() & {"i", _KEY.name} for load in loads):
-            padded = f"{self.read.name}[b, {max(of)}]"
-            raise NoSuchElementError(
-                f"'{self.read.name}' is read at {part} in its dimension {self.read.place}, and nothing says "
-                f"how far that goes; of packed tokens, pass it padded, as (B, M) with M the longest row, and "
-                f"write {padded}",
-                self.where,
-            )
+        part = self.read.part
         limits = self.read.spelled(minimum(maximum(part, Const(0)), self.read.size - 1))
         return NoSuchElementError(
-            f"'{self.read.name}' is read at {self.read.part} in its dimension {self.read.place}, and nothing "
+            f"'{self.read.name}' is read at {part} in its dimension {self.read.place}, and nothing "
             f"says how far that goes; let it be of positions, sizes and elements x[b], or write {limits}",
             self.where,
         )
 
-    def _instead(self, of_last_keys: bool) -> str:
+    def _instead(self, low: bool, counted: bool) -> str:
         before = linear_sum(_KEY).plus(linear_sum(self.read.part), -1).expression()
-        if not of_last_keys or before.symbols() & INDEX_AXES.keys() - {_B}:
+        if low and not self.read.part.symbols() & POSITIONS:
+            read = self.read.spelled(self.read.part)
+            return f"let the index stay within it, or write select({_B} == 0, 0, {read}) of attndsl.spec"
+        if not (low and counted) or before.symbols() & INDEX_AXES.keys() - {_B}:
             return "let the index stay within it, or declare a larger one"
         return (
             f"what a condition hides is read, too: give the keys from {before} on a part of their own, "

@@ -1,17 +1,32 @@
-"""Where a computation reads elements of tensors at positions, and how far such an index goes."""
+"""Where a computation reads elements of tensors by index, and how far such an index goes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from attndsl.expr import Binary, Const, Expr, Load, Symbol, maximum, minimum
+from attndsl.expr import (
+    Binary,
+    Const,
+    Expr,
+    Load,
+    Select,
+    Symbol,
+    ceil_div,
+    maximum,
+    minimum,
+    negation,
+)
+from attndsl.expr.conditions import comparisons, conjuncts
 from attndsl.graph.nodes import INDEX_AXES, Input, Lookup, Node, formula_of
+from attndsl.spec.contract.conditional_reads import both
 
 Shapes = Mapping[str, Sequence[Expr]]
 """The sizes of tensors that have one layout, by name."""
 Spans = Mapping[str, tuple[Expr, Expr | None]]
 """The first and the last value of each index symbol; None where it is not known."""
+POSITIONS = frozenset({"i", "j"})
+"""What counts positions; other indices are numbers of a batch row or a head."""
 _SYMBOLS = {axis: Symbol(symbol) for symbol, axis in INDEX_AXES.items()}
 _ZERO = Const(0)
 
@@ -26,6 +41,8 @@ class ElementRead:
         place: the dimension that is meant.
         size: its size.
         indexed: whether the author wrote the index; else the tensor has an axis of keys.
+        when: the choice by which a number is read, if any. What is read at positions is read whatever is
+            chosen.
     """
 
     name: str
@@ -33,6 +50,7 @@ class ElementRead:
     place: int
     size: Expr
     indexed: bool = True
+    when: Expr | None = None
 
     @property
     def part(self) -> Expr:
@@ -48,7 +66,7 @@ class ElementRead:
 def reads_of(
     node: Node, shapes: Shapes, own: Mapping[str, Expr], columns: Expr | None
 ) -> Iterator[ElementRead]:
-    """What a node reads at positions.
+    """What a node reads by index.
 
     Args:
         node: a lookup, a condition, a number, or a tensor with a column for each key.
@@ -68,28 +86,58 @@ def reads_of(
             yield from _each(node.source.name, node.index, shape)
         return
     expr = formula_of(node)
-    for part in expr.walk() if expr is not None else ():
-        if isinstance(part, Load) and part.source in shapes:
-            parts = _parts(part.index, shapes[part.source])
+    for load, when in _chosen_loads(expr) if expr is not None else ():
+        if load.source in shapes:
+            parts = _parts(load.index, shapes[load.source])
             if parts is not None:
-                yield from _each(part.source, parts, shapes[part.source])
+                yield from _each(load.source, parts, shapes[load.source], when)
 
 
-def _each(name: str, index: Sequence[Expr], shape: Sequence[Expr]) -> Iterator[ElementRead]:
+def _chosen_loads(expr: Expr, when: Expr | None = None) -> Iterator[tuple[Load, Expr | None]]:
+    """The elements in an expression, with the choices by which each is read."""
+    if isinstance(expr, Load):
+        yield expr, when
+    if isinstance(expr, Select):
+        yield from _chosen_loads(expr.condition, when)
+        yield from _chosen_loads(expr.then, both(when, expr.condition))
+        yield from _chosen_loads(expr.otherwise, both(when, negation(expr.condition)))
+        return
+    for child in expr.children():
+        yield from _chosen_loads(child, when)
+
+
+def _each(
+    name: str, index: Sequence[Expr], shape: Sequence[Expr], when: Expr | None = None
+) -> Iterator[ElementRead]:
+    at_positions = any(part.symbols() & POSITIONS for part in index)
+    chosen = [] if at_positions else [part for part in conjuncts(when) if not part.symbols() & POSITIONS]
+    asked: Expr | None = None
+    for part in chosen:
+        asked = both(asked, part)
     for place, size in enumerate(shape):
-        yield ElementRead(name, tuple(index), place, size)
+        yield ElementRead(name, tuple(index), place, size, when=asked)
 
 
 def _parts(flat: Expr, shape: Sequence[Expr]) -> list[Expr] | None:
-    """The index of each dimension, from that of an element among all; None where it is told otherwise."""
+    """The index of each dimension, from that of an element among all, in which a 0 is left out; None where it
+    is told otherwise."""
     found: list[Expr] = []
     for size in reversed(shape[1:]):
-        if isinstance(flat, Binary) and flat.op == "+" and _is_row(flat.left, size):
+        if isinstance(flat, Const) and isinstance(size, Const):
+            found.append(flat % size)
+            flat = flat // size
+        elif isinstance(flat, Binary) and _is_row(flat, size):
+            found.append(_ZERO)
+            flat = flat.left
+        elif isinstance(flat, Binary) and flat.op == "+" and _is_row(flat.left, size):
             assert isinstance(flat.left, Binary)
             found.append(flat.right)
             flat = flat.left.left
-        else:
+        elif flat.symbols() & size.symbols() or isinstance(size, Const):
             return None
+        else:
+            found.append(flat)
+            flat = _ZERO
     return [flat, *reversed(found)]
 
 
@@ -99,20 +147,35 @@ def _is_row(expr: Expr, size: Expr) -> bool:
 
 def end_of(expr: Expr, spans: Spans, *, low: bool) -> Expr | None:
     """The smallest or the largest value of an index, or a bound of it; None where that is not known."""
-    if isinstance(expr, Load):
-        return expr if expr.index.same(Symbol("b")) else None
-    if not expr.symbols() & INDEX_AXES.keys():
-        return expr
+    of = expr.symbols() & INDEX_AXES.keys()
+    if not of or (of == {"b"} and any(isinstance(part, Load) for part in expr.walk())):
+        return expr  # a number of each batch row, whose own elements are looked at by themselves
     if isinstance(expr, Symbol):
         return spans[expr.name][0 if low else 1] if expr.name in spans else None
-    if not isinstance(expr, Binary):
+    if isinstance(expr, Select):
+        return _end_of_choice(expr, spans, low)
+    return _end_of_operation(expr, spans, low) if isinstance(expr, Binary) else None
+
+
+def _end_of_choice(expr: Select, spans: Spans, low: bool) -> Expr | None:
+    """Of an index that a number of a batch row or a head chooses."""
+    if expr.symbols() & POSITIONS:
         return None
+    then = end_of(expr.then, narrowed(spans, expr.condition), low=low)
+    otherwise = end_of(expr.otherwise, narrowed(spans, negation(expr.condition)), low=low)
+    if then is None or otherwise is None:
+        return None
+    return minimum(then, otherwise) if low else maximum(then, otherwise)
+
+
+def _end_of_operation(expr: Binary, spans: Spans, low: bool) -> Expr | None:
     same = not expr.right.symbols() & INDEX_AXES.keys()
     if expr.op == "%" and same:
         return _ZERO if low else expr.right - 1
     if expr.op == "max" and low and _is_distance(expr):
         return _ZERO
-    rises = expr.op in ("+", "max", "min") or (expr.op == "//" and same)
+    rises = expr.op in ("+", "max", "min") or (expr.op in ("//", "ceil_div") and same)
+    rises = rises or (expr.op == "*" and any(_never_negative(side) for side in expr.children()))
     if not rises and expr.op != "-":
         return None
     left = end_of(expr.left, spans, low=low)
@@ -122,6 +185,31 @@ def end_of(expr: Expr, spans: Spans, *, low: bool) -> Expr | None:
     if left is None or right is None:
         return None
     return _ARITHMETIC[expr.op](left, right)
+
+
+def _never_negative(factor: Expr) -> bool:
+    """Whether a factor of an index is a literal that is not negative: of parameters nobody knows here."""
+    return isinstance(factor, Const) and isinstance(factor.value, int) and factor.value >= 0
+
+
+def narrowed(spans: Spans, condition: Expr | None) -> Spans:
+    """The values that numbers of batch rows and heads have where a condition holds."""
+    found = dict(spans)
+    for part in comparisons(condition):
+        if not isinstance(part.left, Symbol) or part.left.name not in found:
+            continue
+        (first, last), limit = found[part.left.name], part.right
+        if part.left.name in POSITIONS or limit.symbols() & INDEX_AXES.keys():
+            continue
+        if part.op in (">", ">=", "=="):
+            first = maximum(first, limit + 1 if part.op == ">" else limit)
+        if part.op in ("<", "<=", "=="):
+            least = limit - 1 if part.op == "<" else limit
+            last = least if last is None else minimum(last, least)
+        if part.op == "!=" and limit.same(first):
+            first = first + 1
+        found[part.left.name] = first, last
+    return found
 
 
 def _is_distance(expr: Binary) -> bool:
@@ -138,7 +226,9 @@ def _is_distance(expr: Binary) -> bool:
 _ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
     "+": lambda left, right: left + right,
     "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
     "//": lambda left, right: left // right,
+    "ceil_div": ceil_div,
     "max": maximum,
     "min": minimum,
 }

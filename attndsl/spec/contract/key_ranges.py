@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Load, Symbol
+from attndsl.expr import Const, Expr, Load, Symbol, select
 from attndsl.graph.nodes import (
     Dense,
     Input,
     Node,
+    Packed,
     Paged,
     Rows,
     Scalar,
@@ -71,6 +72,8 @@ class StoredRows:
         if rows.wraps and rows.length is not None:
             return KeyRange(() if count is None else (count - 1,))
         lasts = [] if (most := self._capacity(rows)) is None else [most - 1]
+        if isinstance(rows, Packed) and isinstance(rows.ends, Input):
+            lasts.append(end_of_row(rows.ends.name) - first_of_row(rows.ends.name) - 1)
         if count is not None:
             first = number_of(rows.start) if isinstance(rows, Dense) and rows.start is not None else Const(0)
             lasts += [] if first is None else [first + count - 1]
@@ -136,6 +139,17 @@ def _inside(top: Node) -> list[tuple[Node, Node]]:
 
 def _has_keys(node: Node) -> bool:
     return "T" in getattr(node, "axes", ()) and not isinstance(node, Rows)
+
+
+def end_of_row(ends: str) -> Expr:
+    """The number behind the last packed row of a batch row."""
+    return Load(ends, Symbol(_B))
+
+
+def first_of_row(ends: str) -> Expr:
+    """The number of the first packed row of a batch row."""
+    b = Symbol(_B)
+    return select(b == 0, 0, Load(ends, b - 1))
 
 
 def number_of(length: Node | None) -> Expr | None:

@@ -11,11 +11,10 @@ from attndsl.spec.contract.capacity import Axes, over_batch, stored_rows
 from attndsl.spec.contract.conditional_reads import ConditionalReads, both
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.key_ranges import entry_or_number
-from attndsl.spec.contract.stated_rules import StatedRules, bounds_elements
+from attndsl.spec.contract.stated_rules import AT_MOST, StatedRules, bounds_elements
 from attndsl.spec.errors import LengthRangeError, ShareGroupError
 
 _B = Symbol("b")
-_AT_MOST = ("<=", "<", "==")
 
 
 def listed_constraints(
@@ -35,10 +34,7 @@ def listed_constraints(
     """
     stated, said = StatedRules(known), StatedRules(authored)
     for rows, when in ConditionalReads(root, lambda rows: True, Listed):
-        for rule in _rules(rows, when, axes, own, split, said):
-            if not stated.repeats(rule):
-                stated.rules.append(rule)
-                yield rule
+        yield from stated.unsaid(_rules(rows, when, axes, own, split, said))
 
 
 def _rules(
@@ -50,7 +46,7 @@ def _rules(
     if not {"B", along, *stored[:1]} <= axes.keys():
         return
     index, count = entry_or_number(rows.index), entry_or_number(rows.length)
-    if index is not None and not said.bounds_anywhere(_AT_MOST, bounds_elements(index)):
+    if index is not None and not said.bounds_anywhere(AT_MOST, bounds_elements(index)):
         size = axes[stored[0]]
         text = f"must name one of the {size} tensors; a negative one names none"
         over = over_batch(index, axes)
@@ -59,7 +55,7 @@ def _rules(
         return
     read = when if index is None else both(when, index >= 0)
     over = over_batch(count if index is None else count + index, axes)
-    if not said.bounds_anywhere(_AT_MOST, bounds_elements(count)):
+    if not said.bounds_anywhere(AT_MOST, bounds_elements(count)):
         most = stored_rows(rows, own, axes[along])
         text = f"must be at most {most}, the rows there are"
         yield Constraint(count <= most, text, LengthRangeError, read, over, where=rows.where)

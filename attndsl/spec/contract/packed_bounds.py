@@ -8,19 +8,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from attndsl.expr import Expr, Load, Symbol, select
+from attndsl.expr import Expr, Load, Symbol
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.reductions import Fold
 from attndsl.graph.nodes import Input, Node, Packed, PackedQueries
+from attndsl.spec.contract.capacity import over_batch
 from attndsl.spec.contract.conditional_reads import ConditionalReads
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.element_bounds import Extents
-from attndsl.spec.contract.key_ranges import entry_or_number
-from attndsl.spec.contract.stated_rules import StatedRules, bounds_number, is_number, never_negative, no_less
+from attndsl.spec.contract.key_ranges import end_of_row, entry_or_number, first_of_row
+from attndsl.spec.contract.stated_rules import (
+    AT_LEAST,
+    AT_MOST,
+    StatedRules,
+    at_least,
+    bounds_number,
+    is_number,
+    never_negative,
+)
 from attndsl.spec.errors import LengthRangeError
 
 _B = Symbol("b")
-_AT_MOST, _AT_LEAST = ("<=", "<", "=="), (">=", ">", "==")
 
 
 def packed_constraints(
@@ -37,11 +45,7 @@ def packed_constraints(
     not demanded; a length that a rule of the author's bounds, one of ``authored`` among them, is left to him.
     """
     stated, said = StatedRules(known), StatedRules(authored)
-
-    def wanted(node: Node) -> bool:
-        return isinstance(node, Packed | PackedQueries)
-
-    for node, when in ConditionalReads(root, wanted, Node):
+    for node, when in ConditionalReads(root, _is_packed, Node):
         assert isinstance(node, Packed | PackedQueries)
         along, positions = ("U", "T") if isinstance(node, Packed) else ("S", "Q")
         if not {"B", along} <= extents.axes.keys():
@@ -53,12 +57,18 @@ def packed_constraints(
             rules = _of_lengths(count, room, said)
         else:
             continue
-        for text, condition, name in rules:
-            over = {_B.name: extents.axes["B"]} if _B.name in condition.symbols() else {}
-            rule = Constraint(condition, text, LengthRangeError, when, over, name, where=node.where)
-            if not stated.repeats(rule):
-                stated.rules.append(rule)
-                yield rule
+        yield from stated.unsaid(
+            Constraint(
+                condition,
+                text,
+                LengthRangeError,
+                when,
+                over_batch(condition, extents.axes),
+                name,
+                where=node.where,
+            )
+            for text, condition, name in rules
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class _Room:
         tells, is what the positions are made of."""
         if self.longest is None or self.longest.same(self.rows):
             return True
-        return no_less(self._behind(self.longest), told)
+        return at_least(self._behind(self.longest), told)
 
     def _behind(self, extent: Expr) -> Expr:
         known = {name: self.definitions[name] for name in extent.symbols() & self.definitions.keys()}
@@ -91,7 +101,7 @@ def _of_ends(
     name: str, room: _Room, when: Expr | None, stated: StatedRules
 ) -> Iterator[tuple[str, Expr, str]]:
     """Words, condition and argument of what the ends of batch rows have to keep."""
-    end, start = Load(name, _B), select(_B == 0, 0, Load(name, _B - 1))
+    end, start = end_of_row(name), first_of_row(name)
     last = Load(name, room.extents.axes["B"] - 1)
     yield "prefix sums must begin at 0 or above and not decrease", end >= start, name
     proof = room.extents.proof(stated.rules, when)
@@ -103,14 +113,14 @@ def _of_ends(
 
 def _of_lengths(count: Expr, room: _Room, said: StatedRules) -> Iterator[tuple[str, Expr, str]]:
     """The same of their lengths."""
-    if not never_negative(count) and not said.bounds_anywhere(_AT_LEAST, is_number(count)):
+    if not never_negative(count) and not said.bounds_anywhere(AT_LEAST, is_number(count)):
         yield "must not be negative", count >= 0, ""
     batch = room.extents.axes["B"]
-    if not said.bounds_anywhere(_AT_MOST, lambda expr: _is_fold("sum", expr, _reads(count))):
+    if not said.bounds_anywhere(AT_MOST, lambda expr: _is_fold("sum", expr, _reads(count))):
         total = Fold("sum", count, _B.name, batch)
         yield f"must add up to at most {room.rows}, the rows there are", total <= room.rows, ""
     longest = Fold("max", count, _B.name, batch)
-    if room.longest is None or room.holds(longest) or said.bounds_anywhere(_AT_MOST, bounds_number(count)):
+    if room.longest is None or room.holds(longest) or said.bounds_anywhere(AT_MOST, bounds_number(count)):
         return
     yield f"must be at most {room.longest}", count <= room.longest, ""
 
@@ -121,3 +131,18 @@ def _is_fold(op: str, expr: Expr, read: set[str]) -> bool:
 
 def _reads(expr: Expr) -> set[str]:
     return {each.source for each in expr.walk() if isinstance(each, Load)}
+
+
+def packed_facts(root: Node, extents: Extents) -> Iterator[Constraint]:
+    """What follows for the rows of each batch row: the first is not negative, the last one of the tensor."""
+    for node, when in ConditionalReads(root, _is_packed, Node):
+        assert isinstance(node, Packed | PackedQueries)
+        along = "U" if isinstance(node, Packed) else "S"
+        if isinstance(node.ends, Input) and {"B", along} <= extents.axes.keys():
+            name, over = node.ends.name, {_B.name: extents.axes["B"]}
+            yield Constraint(first_of_row(name) >= 0, "", when=when, over=over)
+            yield Constraint(end_of_row(name) <= extents.axes[along], "", when=when, over=over)
+
+
+def _is_packed(node: Node) -> bool:
+    return isinstance(node, Packed | PackedQueries)

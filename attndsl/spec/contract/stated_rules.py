@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Binary, Compare, Const, Expr, Load, Select, Symbol
@@ -12,7 +12,8 @@ from attndsl.expr.reductions import Fold
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.known_conditions import Known, applies, choices_of, known_of
 
-_AT_MOST = ("<=", "==")
+AT_MOST, AT_LEAST = ("<=", "<", "=="), (">=", ">", "==")
+"""How a number is compared with what bounds it."""
 
 
 class StatedRules:
@@ -41,7 +42,14 @@ class StatedRules:
             self.rules.append(rule)
         return rule
 
-    def repeats(self, rule: Constraint) -> bool:
+    def unsaid(self, rules: Iterable[Constraint]) -> Iterator[Constraint]:
+        """The rules that are not stated yet for the same calls, each of which is from now on."""
+        for rule in rules:
+            if not self._repeats(rule):
+                self.rules.append(rule)
+                yield rule
+
+    def _repeats(self, rule: Constraint) -> bool:
         """Whether a rule is stated already for the same calls."""
         return any(
             rule.condition.same(other.condition)
@@ -86,8 +94,8 @@ class StatedRules:
         A number that is chosen may have a rule for each choice.
         """
         known = known_of(when)
-        return self.compares(_AT_MOST, covers_number(number), limit, known) or all(
-            _at_most(value, Const(1)) or self.compares(_AT_MOST, covers_number(value), limit, chosen)
+        return self.compares(AT_MOST, covers_number(number), limit, known) or all(
+            _at_most(value, Const(1)) or self.compares(AT_MOST, covers_number(value), limit, chosen)
             for value, chosen in choices_of(number, known)
         )
 
@@ -117,17 +125,12 @@ def covers_number(number: Expr) -> Callable[[Expr], bool]:
     Limits are numbers of rows, at least 1.
     """
     named = [number, *_elements_with(number, _at_most)]
-    return lambda expr: any(_at_least(expr, each) for each in named)
+    return lambda expr: any(at_least(expr, each) for each in named)
 
 
 def never_negative(number: Expr) -> bool:
     """Whether a number is at least 0 whatever its elements are."""
-    return _at_least(number, Const(0))
-
-
-def no_less(expr: Expr, part: Expr) -> bool:
-    """Whether an expression is no less than a part of it, which is not negative."""
-    return _at_least(expr, part)
+    return at_least(number, Const(0))
 
 
 def _elements_with(number: Expr, relation: _Relation) -> list[Load]:
@@ -219,7 +222,7 @@ def _is_size(expr: Expr) -> bool:
 
 _rises = _Relation(arithmetic=_rising, of_maxima=True)
 """Whether an upper bound of an expression is one of its part; elements that are added are not negative."""
-_at_least = _Relation(arithmetic=_no_less, of_maxima=True)
+at_least = _Relation(arithmetic=_no_less, of_maxima=True)
 """Whether an expression is no less than its part, which is not negative."""
 _bounded = _Relation(arithmetic=_limited, plain=_is_size)
 """Whether a number has an upper bound where its element has: sizes and parameters have one."""

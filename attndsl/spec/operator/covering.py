@@ -145,7 +145,7 @@ class _Space:
     def _rules(self) -> Iterator[_Rule]:
         known = self.environment({name: values[0] for name, values in self.variables.items()}).keys()
         for rule in self.operator.constraints:
-            if rule.decided_by(known) and not issubclass(rule.error, Warning):
+            if rule.decided_by(known) and not rule.warns:
                 yield _Rule(self._variables(rule.symbols()), _keeps(rule.condition, rule.when))
         for spec in self.operator.tensors:
             whens = [layout.when for layout in spec.layouts.values() if layout.when is not None]

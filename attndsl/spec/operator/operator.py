@@ -320,7 +320,7 @@ class Operator(Declarations):
         self._check_defaults()
         check_truth(self.roots, self.constraints, self.params, self._dims, self.tensors)
         check_longest(self._longest_lines, self.tensors)
-        check_shown(self._dims, self._dim_lines, self.tensors, self._axes)
+        check_shown(self._dims, self._dim_lines, self.tensors, self._axes, self.roots)
         check_definitions(self._dims, self._definition_lines, (spec.name for spec in self.params))
         check_axes(self.roots, self._axes, self._dims, self.constraints)
         self.outputs  # noqa: B018 - resolves every layout

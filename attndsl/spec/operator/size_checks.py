@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Symbol, compare
 from attndsl.expr.argument_facts import longest_of
-from attndsl.graph.nodes import AXIS_MEANINGS, Cast, Input, Leading, Node, Packed, PackedQueries, Scores
+from attndsl.graph.nodes import (
+    AXIS_MEANINGS,
+    Cast,
+    Input,
+    Leading,
+    Node,
+    Packed,
+    PackedQueries,
+    Paged,
+    Scores,
+)
 from attndsl.spec import errors
 from attndsl.spec.contract.arguments import Dim, TensorSpec
 from attndsl.spec.contract.constraint import Constraint
@@ -33,25 +43,46 @@ def check_shown(
     lines: Mapping[str, SourceLine],
     tensors: Iterable[TensorSpec],
     axes: Mapping[str, Expr],
+    roots: Iterable[Node],
 ) -> None:
-    """Calls tell each size: by a shape, by its definition, or by a default; those of axes are looked at where
-    the axis is used.
+    """Calls tell each size: by the shape of an input, by its definition, or by a default. An axis alone tells
+    none, nor does a result.
 
     Raises:
         SpecError: a size stands in no layout.
     """
-    shown = set[str]().union(*(extent.symbols() for extent in axes.values()))
+    shown = set[str]()
     for spec in tensors:
         counts = () if spec.list_of is None else (spec.list_of,)
         sizes = (size for layout in spec.layouts.values() for size in layout.shape())
         shown = shown.union(*(each.symbols() for each in (*counts, *sizes)))
     for name, dim in dims.items():
         if name not in shown and dim.definition is None and dim.default is None and name in lines:
+            axis = next((axis for axis, extent in axes.items() if name in extent.symbols()), "")
+            of = f" of axis {axis}" if axis else ""
             raise errors.SpecError(
-                f"no layout of an input has the size '{name}', so that no call tells it; leave it out, or "
-                f"define it, as in op.let({name}, op.longest(...)) or by a parameter",
+                f"no layout of an input has the size '{name}'{of}, so that no call tells it; "
+                f"{_told_by(name, axis, axes, roots)}",
                 lines[name],
             )
+
+
+def _told_by(name: str, axis: str, axes: Mapping[str, Expr], roots: Iterable[Node]) -> str:
+    """What to write, that calls tell the size ``name`` of an axis, or of none."""
+    nodes = [node for root in roots for node in root.walk()]
+    packed = {"T": Packed, "Q": PackedQueries}.get(axis)
+    rows = next((node for node in nodes if packed is not None and isinstance(node, packed)), None)
+    if isinstance(rows, Packed | PackedQueries):
+        stored = "U" if axis == "T" else "S"
+        longest = "op.longest(...)"
+        if isinstance(rows.ends, Input):
+            longest = f"op.longest('{rows.ends.name}') of op.prefix_sums('{rows.ends.name}', ...)"
+        return f"write op.axes({axis}={axes.get(stored, stored)}), or op.let({name}, ...) with {longest}"
+    if axis == "T" and any(isinstance(node, Paged) for node in nodes):
+        return f"write op.axes(T={axes.get('W', 'W')} * {axes.get('R', 'R')}), the rows of a block table"
+    if axis == "E" and any(isinstance(node, Leading) for node in nodes):
+        return f"write their number, as op.axes(E=512), or op.let({name}, ...) with a parameter"
+    return f"leave it out, or define it, as in op.let({name}, op.longest(...)) or by a parameter"
 
 
 def check_definitions(

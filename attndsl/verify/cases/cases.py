@@ -27,6 +27,7 @@ from attndsl.verify.cases.case import Case, drawn_case, head_variable, kernel_ke
 from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
+from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.situations import Situation, situations
 from attndsl.verify.cases.stored_cases import BLOCK, Block, Found, StoredCases
@@ -34,6 +35,7 @@ from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import (
+    FEW,
     FILL,
     GROUP,
     PROBE,
@@ -253,6 +255,9 @@ class _Member:
                 )
                 if drawn is None or not self._is_affordable(drawn[1], workload):
                     continue  # the next candidate
+                demand = self._demand(turn, attempt)
+                if demand is not None and not demand.holds(drawn[1]):
+                    continue
                 if wanted is None or wanted.takes(drawn[1]):
                     if wanted is None:  # wide rows are asked for in two ways, of which a turn tries one
                         self._hopeless |= asked - solved - {WIDE, ""}
@@ -416,17 +421,20 @@ class _Member:
         """Assignments for the kernel whose turn it is."""
         kernel, variables = self._wanted[turn % len(self._wanted)], self.space.variables
         first = self._first(turn) if attempt < _ATTEMPTS // 2 else None
-        own = first_sizes(self.space, rng, first[0]) if first and attempt < _PINNED else {}
+        demand = self._demand(turn, attempt)
+        usual = demand is not None or (first is not None and attempt < 2 * _PINNED)
+        own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
+        whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
             likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
             pins = {name: value for name, value in {**likely, **kernel.pins}.items() if name in variables}
             for name, sizes in kernel.sizes.items():
                 if name in variables:
-                    pins[name] = sizes[int(rng.integers(len(sizes)))]
+                    pins[name] = sizes[0 if whole else int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)
-            pins |= self._of_situation(rng, turn) if attempt < _PINNED else {}
+            pins |= self._of_situation(rng, turn, attempt)
             assignment = solve(self.space, rng, {**own, **self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
@@ -434,6 +442,8 @@ class _Member:
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
         less, and the last for nothing. Each of the wanted kernels starts with another."""
+        if (demand := self._demand(turn, attempt)) is not None:
+            return demand.workload_of(attempt // _PINNED)
         first = self._first(turn)
         workload = first[1] if first else WORKLOADS[self._place(turn)]
         words = workload.split()
@@ -446,14 +456,26 @@ class _Member:
         levels = [each for each in (workload, *less, "") if each not in self._hopeless]
         return levels[min(attempt // _PINNED, len(levels) - 1)]
 
-    def _of_situation(self, rng: np.random.Generator, turn: int) -> dict[str, Any]:
-        """What brings every second case of a wanted kernel, after the first ones, into a situation that none
-        has been in, such as a row without keys among others."""
+    def _of_situation(self, rng: np.random.Generator, turn: int, attempt: int) -> dict[str, Any]:
+        """What makes a case of a wanted kernel what it is asked for; where it is asked for nothing, what
+        brings every second one after the first ones into a situation that none has been in."""
+        if (demand := self._demand(turn, attempt)) is not None:
+            return dict(demand.pins(rng))
         number = turn // len(self._wanted) - len(FIRST)
         unmet = [each for each in self._situations if each.name not in self._met]
-        if number < 0 or number % 2 or not unmet:
+        if attempt >= _PINNED or number < 0 or number % 2 or not unmet:
             return {}
         return dict(unmet[int(rng.integers(len(unmet)))].pins(rng))
+
+    def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
+        """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
+        turn of few tasks with many keys, which most of them need."""
+        of = len(self._wanted)
+        if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST) or WORKLOADS[self._place(turn)] != FEW:
+            return None
+        earlier = range(turn % of + of * len(FIRST), turn, of)
+        before = sum(WORKLOADS[self._place(each)] == FEW for each in earlier)
+        return demands(self.space)[before] if before < len(demands(self.space)) else None
 
     def _first(self, turn: int) -> tuple[str, str] | None:
         """Data and work of one of the first cases of a wanted kernel; None of others."""

@@ -56,7 +56,7 @@ def _broken(operator: Operator, call: Call, name: str, value: Any) -> Iterator[C
     """The rules that a legal call breaks if a setting has another value."""
     env = {**call.env(), **call.arrays, name: value}
     for rule in operator.constraints:
-        if name in rule.symbols() and not issubclass(rule.error, Warning) and rule.violation(env) is not None:
+        if name in rule.symbols() and not rule.warns and rule.violation(env) is not None:
             yield rule
 
 

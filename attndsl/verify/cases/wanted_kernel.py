@@ -12,12 +12,14 @@ from attndsl.expr import Symbol
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import GROUP, PROBE, RAMP, SUNK
+from attndsl.verify.space.values import GROUP, PROBE, RAMP, SLOPE, SUNK
 
 FIRST = ((SUNK, "long few"), (RAMP, "several many"), (PROBE, "many"))
 """Data and work of the first cases of a wanted kernel: scores far below the 0 that a lane without a key must
 not have; maxima that rise or fall along the tiles of a row that one core sees; steps of rows that follow each
 other. Kernels begin with different ones."""
+_SHORT_ROWS = 3
+"""Batch rows of paged keys, of two tiles each, that may have pages of their own."""
 _TALL = {"Q": 128, GROUP: 32}
 """What makes tasks have many rows: so many queries, or query heads a key/value head."""
 
@@ -41,7 +43,8 @@ class WantedKernel:
 
 def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[str, Any]:
     """Values of variables of a first case with some data: floats such as the factor of scores at their
-    defaults, where these are not 0; of :data:`PROBE`, sizes that make tasks have many rows."""
+    defaults, where these are not 0; of :data:`PROBE`, sizes that make tasks have many rows; of
+    :data:`RAMP`, scores that rise, so that each tile rescales those before it."""
     legal, params = space.variables, space.operator.params
     own = {each.name: each.default for each in params if each.type is float and each.optional}
     found = {name: value for name, value in own.items() if value and value in legal.get(name, ())}
@@ -49,4 +52,23 @@ def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[s
     names = [each.name for each in extents if isinstance(each, Symbol) and each.name in legal]
     name, least = (names[0], _TALL["Q"]) if names else (GROUP, _TALL[GROUP])
     sizes = [size for size in legal.get(name, ()) if size >= least and data == PROBE]
+    found |= {SLOPE: 1.0} if data == RAMP else {}
+    tile, ring = space.edges[0]
+    found |= own_pages(space, 1, ring * tile) if data == SUNK else {}
+    if data == RAMP and (paged := own_pages(space, _SHORT_ROWS, tile)):
+        found |= paged | {GROUP: max(legal[GROUP])} if GROUP in legal else paged
     return found | ({name: sizes[int(rng.integers(len(sizes)))]} if sizes else {})
+
+
+def own_pages(space: CaseSpace, rows: int, keys: int) -> dict[str, Any]:
+    """Few batch rows and many pages, where keys are paged: rows of a few more keys than these have pages of
+    their own. What pages are stored in several places has the same scores there, and maxima that neither rise
+    nor fall."""
+    extents = [space.operator.axis_extents.get(axis) for axis in "PRB"]
+    names = [each.name for each in extents if isinstance(each, Symbol) and each.name in space.variables]
+    if len(names) < len(extents):
+        return {}
+    pages, size, batch = names
+    most = max(space.variables[pages])
+    large = [each for each in space.variables[size] if most * each >= rows * (keys + each)]
+    return {pages: most, size: min(large), batch: rows} if large else {}

@@ -21,7 +21,7 @@ from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.earlier_partials import fill_earlier
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, LEVEL, PROBE, SATURATED, SUNK
+from attndsl.verify.space.values import FILL, LEVEL, PROBE, SATURATED, SLOPE, SUNK
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
@@ -203,7 +203,8 @@ class AttentionFiller:
         locations.content[:] = rng.standard_normal(locations.content.size)
         codes, group = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"])), self._group
         reach = abs(self.factor) * s["D"] or 1.0
-        slope = rng.choice([-1.0, 1.0])
+        drawn = rng.choice([-1.0, 1.0])
+        slope = self.filler.assignment.get(SLOPE, drawn)
         for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):

@@ -20,6 +20,7 @@ from attndsl.spec.contract.split import is_single, one_row, row_extent
 from attndsl.spec.errors import ShapeError
 from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
+from attndsl.verify.data.integers import near_tiles
 from attndsl.verify.data.masks import MaskFiller, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
@@ -27,6 +28,7 @@ from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, MASK, PROBE, TRUTH_FILLS, fill_of
 
 _EXTRA = (0, 0, 0, 2)
+_EDGES = 0.5
 
 
 @dataclass
@@ -238,11 +240,22 @@ class Filler:
             room = self.extents["T"] - int(count.max(initial=0))
             padding = int(self.rng.choice([0, room, room // 2, -3, room + 1]))
             self.made[name] = np.full(self.shape(name), padding, DTYPES[self.dtype(name)])
+        for name in self.roles.named(argument_roles.LIMIT):
+            if name not in self.made and not self._is_looked_at(name):
+                self.made[name] = self._limits(name)
         for name in self.roles.named(argument_roles.TABLE):
             self.made[name] = self._table(name, count)
         for node in self.graph.nodes:
             if isinstance(node, Selected):
                 self._lists(node)
+
+    def _limits(self, name: str) -> Array:
+        """Numbers of keys up to which a mask goes, with a tensor of more than one axis: some keys, or about
+        those of whole tiles."""
+        most = self.extents["T"]
+        edges = self.rng.choice(near_tiles(self.space.tiles, most), self.shape(name))
+        some = self.rng.integers(0, most + 1, self.shape(name))
+        return np.where(self.rng.random() < _EDGES, edges, some).astype(DTYPES[self.dtype(name)])
 
     def _lists(self, node: Selected) -> None:
         """Lists of blocks in any order: most name blocks that there are, some twice, some none."""
@@ -332,8 +345,12 @@ class Filler:
 
     def _is_mask(self, spec: TensorSpec) -> bool:
         """Whether it is added to scores, or constraints look at its elements."""
-        looked_at = any(spec.name in rule.tensors() for rule in self.space.operator.constraints)
-        return self.roles.of.get(spec.name) == argument_roles.ADDED or (looked_at and spec.indexed)
+        looked_at = spec.indexed and self._is_looked_at(spec.name)
+        return self.roles.of.get(spec.name) == argument_roles.ADDED or looked_at
+
+    def _is_looked_at(self, name: str) -> bool:
+        """Whether constraints look at the elements of a tensor."""
+        return any(name in rule.tensors() for rule in self.space.operator.constraints)
 
     def _readable(self, shape: tuple[int, ...], count: Array) -> Array | None:
         """Which keys are valid, for a mask of batch rows."""

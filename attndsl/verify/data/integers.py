@@ -8,7 +8,7 @@ with the factor 1 or -1), the next multiples, or another draw. A change that bre
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ from attndsl.expr.reductions import with_presence
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.layout import Array
+from attndsl.verify.space.argument_roles import LIMIT
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import GAPS, WARNED, fill_of
 
@@ -106,16 +107,16 @@ class Integers:
                 found[rng.random(count) < _GAPS] = -1
             one = np.full(count, min(0, groups - 1))  # the first group, if there is one
             return {"full": one, "zero": np.full(count, -1)}.get(kind, found)
-        if axis not in ("Q", "T", "U"):
+        if axis not in ("Q", "T", "U", LIMIT):
             return rng.choice([0, 1, 1, 1, 2], count) if axis != "J" else np.ones(count, np.int64)
-        most = self.extents.get(axis, 1)
+        most = self.extents.get("T" if axis == LIMIT else axis, 1)
         if kind == "single":
             count = 1 if spec.one_for_all and spec.kind == "lengths" else count
             return rng.integers(0, most + 1, count)
         if kind in ("full", "zero", "one"):
             found = np.full(count, {"full": most, "zero": 0, "one": min(1, most)}[kind])
         else:
-            found = rng.choice(self._near_tiles(most), count) if kind == "edges" else None  # type: ignore[assignment]
+            found = rng.choice(near_tiles(self.space.tiles, most), count) if kind == "edges" else None  # type: ignore[assignment]
             found = rng.integers(0, most + 1, count) if found is None else found
             if kind == GAPS:
                 found[rng.random(count) < _GAPS] = 0
@@ -131,19 +132,13 @@ class Integers:
         most = [self.extents.get(each, free) if each in ("Q", "T", "U") else free for each in axes]
         return np.repeat(np.array(most, np.int64), self.rows[spec.name].size // len(axes))
 
-    def _near_tiles(self, most: int) -> list[int]:
-        near = [
-            m * tile + d for tile in self.space.tiles for m in range(1, most // tile + 1) for d in (-1, 0, 1)
-        ]
-        return [each for each in (0, 1, *near, most - 1, most) if 0 <= each <= most]
-
     # Constraints --------------------------------------------------------------------------------------
 
     def _applicable(self) -> Iterator[Constraint]:
         """The constraints that integers alone decide, with choices by presence made."""
         names = {spec.name for spec in self.specs}
         for rule in self.space.operator.constraints:
-            soft = issubclass(rule.error, Warning) and self.env[WARNED]
+            soft = rule.warns and self.env[WARNED]
             if soft or not rule.tensors() & {spec.name for spec in self.space.integers}:
                 continue
             condition = with_presence(rule.condition, self.env)
@@ -231,6 +226,12 @@ class Integers:
             return self.rng.choice(self.space.sizes_of(axis), at.size)
         drawn = self._lengths("mixed", axis, self.rows[name].size, spec)
         return drawn[np.minimum(at, drawn.size - 1)]
+
+
+def near_tiles(tiles: Sequence[int], most: int) -> list[int]:
+    """Numbers up to ``most`` that are about those of the keys of whole tiles."""
+    near = [m * tile + d for tile in tiles for m in range(1, most // tile + 1) for d in (-1, 0, 1)]
+    return [each for each in (0, 1, *near, most - 1, most) if 0 <= each <= most]
 
 
 def _indexed(rule: Constraint, env: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class MaskFiller:
 
     def _rules(self) -> Iterator[Constraint]:
         for rule in self.operator.constraints:
-            if self.name in rule.tensors() and not issubclass(rule.error, Warning):
+            if self.name in rule.tensors() and not rule.warns:
                 condition = with_presence(rule.condition, self.env)
                 when = None if rule.when is None else with_presence(rule.when, self.env)
                 over = {name: with_presence(extent, self.env) for name, extent in rule.over.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attndsl.expr import Expr, Load, Select, Symbol
+from attndsl.expr import Compare, Expr, Load, Select, Symbol
 from attndsl.graph.graph import Graph
 from attndsl.graph.nodes import (
     BlockRequantize,
@@ -13,6 +13,7 @@ from attndsl.graph.nodes import (
     Dequantize,
     EarlierPartial,
     Elementwise,
+    IndexCondition,
     Input,
     Listed,
     Lookup,
@@ -35,11 +36,13 @@ from attndsl.graph.nodes import (
 
 QUERY, TABLE, START = "query", "table", "start"
 LISTS, COUNT = "lists of blocks", "entries of a list"
+LIMIT = "limit of keys"
 MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
 SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
 PROBABILITY_FACTOR = "probability factor"
 EARLIER = "earlier partial"
 IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale", "out offset"
+_KEY = "j"
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ def dequantizations(graph: Graph) -> dict[str, Dequantization]:
 
 def measures(graph: Graph, integers: frozenset[str]) -> dict[str, str]:
     """What each of the ``integers`` counts: queries (Q), keys of a row (T), keys of a group (U), blocks (J),
-    or the number of a group (G). Those that count none of these are left out."""
+    the number of a group (G), or keys that a mask compares with. Those that count none of these are left
+    out."""
     found: dict[str, str] = {}
 
     def mark(node: Node | None, axis: str) -> None:
@@ -100,7 +104,27 @@ def measures(graph: Graph, integers: frozenset[str]) -> dict[str, str]:
             if isinstance(node, Rows) and (along == "U") == _by_group(node):
                 mark(node.length, along)
                 mark(getattr(node, "ends", None), along)
+    for name in _limits_of(graph):
+        if name in integers:
+            found.setdefault(name, LIMIT)
     return found
+
+
+def _limits_of(graph: Graph) -> Iterator[str]:
+    """The integers that conditions compare numbers of keys with, as in ``j < prefix[b]``."""
+    for node in graph.nodes:
+        for part in node.condition.walk() if isinstance(node, IndexCondition) else ():
+            if isinstance(part, Compare) and any(map(_is_number_of_key, part.children())):
+                yield from (name for side in part.children() for name in _counted(side))
+
+
+def _is_number_of_key(expr: Expr) -> bool:
+    """Whether an expression is made of the number of a key: no element at one, no truth."""
+    if isinstance(expr, Load) or expr.holds_truth():
+        return False
+    if isinstance(expr, Symbol):
+        return expr.name == _KEY
+    return any(map(_is_number_of_key, expr.children()))
 
 
 def _by_group(rows: Rows) -> bool:
@@ -181,6 +205,8 @@ def roles_of(graph: Graph) -> ArgumentRoles:
     for node in graph.nodes:
         if isinstance(node, Elementwise):
             _mark_operands(node, found)
+    for name in _limits_of(graph):
+        found.setdefault(name, LIMIT)
     return ArgumentRoles(found)
 
 

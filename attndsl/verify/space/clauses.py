@@ -43,7 +43,7 @@ def taken_apart(rule: Constraint) -> tuple[Constraint, ...]:
 def keeps(rule: Constraint) -> Function:
     """Whether a constraint holds; one over what is absent does. Warnings may be asked for."""
     condition, when = compiled(rule.condition), None if rule.when is None else compiled(rule.when)
-    soft = issubclass(rule.error, Warning)
+    soft = rule.warns
     if when is None and not soft:
         return _kept(condition)
 

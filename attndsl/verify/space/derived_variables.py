@@ -112,7 +112,7 @@ def _derived(operator: Operator, rule: Constraint) -> Iterator[DerivedVariable]:
     integers = {spec.name for spec in operator.tensors if spec.kind == "lengths"}
     if not isinstance(condition, Compare) or rule.over or not rule.tensors() <= integers:
         return
-    if issubclass(rule.error, Warning) or rule.target:
+    if rule.warns or rule.target:
         return
     dims = operator.dims_by_name
     free = {name for name, dim in dims.items() if dim.definition is None}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 GROUP, FILL, MASK, WORKLOAD, WARNED = "case.group", "case.data", "case.mask", "case.workload", "case.warned"
 """Variables that are no argument: query heads a key/value head, how tensors and masks are filled, what the
 case is about, whether constraints that only warn may be broken."""
+SLOPE = "case.slope"
+"""1.0 of scores that rise along the keys, -1.0 of those that fall: of cases that are asked for one."""
 RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
@@ -26,8 +28,8 @@ TRUTH_FILLS = frozenset({"none", "all", "first", "last"})
 """Those of them that elements of conditions have, which are true where nothing is hidden."""
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
-_FEW, _MANY, _BOTH, _DEEP, WIDE, EDGE = "long few", "many", "long many", "deep long", "wide", "edge many"
-WORKLOADS = (_FEW, _MANY, WIDE, _FEW, _BOTH, _FEW, EDGE, "any", "deep many", _FEW, _MANY, _DEEP, _FEW)
+FEW, _MANY, _BOTH, _DEEP, WIDE, EDGE = "long few", "many", "long many", "deep long", "wide", "edge many"
+WORKLOADS = (FEW, _MANY, WIDE, FEW, _BOTH, FEW, EDGE, "any", "deep many", FEW, _MANY, _DEEP, FEW)
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single

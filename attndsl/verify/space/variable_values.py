@@ -64,9 +64,18 @@ class VariableValues(SizeFacts):
             return default
         plain = (*self.values.plain, *MULTIPLES)
         if self.stands_with_keys(param.name):  # a window, or something like it: edges of tiles tell
-            plain = (*plain, *(tile + away for tile in self.tiles for away in (-1, 0, 1)))
+            plain = (
+                *plain,
+                *(tile + away for tile in self.tiles for away in (-1, 0, 1)),
+                *self._several_tiles,
+            )
         values = self._with_role(param.name) or self._with_role(param.name, by_default=True) or plain
         return self._in_bounds(param, dict.fromkeys((*default, *values)))
+
+    @cached_property
+    def _several_tiles(self) -> tuple[int, ...]:
+        """Numbers of keys in several tiles: without them hardly an item of a mask has more than one."""
+        return tuple(size for size in self.sizes_of("T") if size > 2 * min(self.tiles))
 
     def stands_with_keys(self, name: str) -> bool:
         """Whether a parameter is part of an expression over keys, as the size of a window is."""

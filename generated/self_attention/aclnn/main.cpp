@@ -157,8 +157,8 @@ private:
 bool RunCall(CallObjects &call, aclrtStream stream)
 {
     aclTensor *query = call.Filled(sample::query);
-    aclTensor *key = call.Filled(sample::key);
-    aclTensor *value = call.Filled(sample::value);
+    aclTensor *key = nullptr;
+    aclTensor *value = nullptr;
     aclTensorList *cacheK = call.List(sample::cacheK);
     aclTensorList *cacheV = call.List(sample::cacheV);
     aclTensor *attentionMask = nullptr;
@@ -171,23 +171,23 @@ bool RunCall(CallObjects &call, aclrtStream stream)
     const int64_t outDataType = -1;
     const int64_t headNum = 2;
     const int64_t kvHeadNum = 1;
-    const double qScale = 0.08838834764831845;
-    const double qkScale = 0.0;
+    const double qScale = 0.125;
+    const double qkScale = 0.08836936166501294;
     const bool batchRunStatusEnable = false;
     const int64_t isTriuMask = 0;
-    const int64_t calcType = 0;
+    const int64_t calcType = 2;
     const int64_t kernelType = 0;
     const int64_t clampType = 0;
     const double clampMin = 0.0;
     const double clampMax = 0.0;
     const int64_t maskType = 0;
-    const int64_t kvcacheCfg = 0;
+    const int64_t kvcacheCfg = 1;
     const int64_t scaleType = 0;
     const int64_t inputLayout = 0;
     const int64_t mlaVHeadSize = 0;
     const int64_t cacheType = 0;
     const int64_t windowSize = 0;
-    aclTensor *output = call.Result(DataType::kFloat16, {2, 2, 256});
+    aclTensor *output = call.Result(DataType::kFloat16, {2, 256});
     if (call.Failed()) {
         std::fprintf(stderr, "the tensors of the call cannot be made\n");
         return false;
@@ -227,7 +227,7 @@ bool RunCall(CallObjects &call, aclrtStream stream)
 bool IsGood(const CallObjects &call)
 {
     bool good = true;
-    good &= Agrees("output", call.Results()[0], DataType::kFloat16, sample::output, 0.0078125);
+    good &= Agrees("output", call.Results()[0], DataType::kFloat16, sample::output, 0.00206566);
     std::printf("%s\n", good ? "ok" : "WRONG");
     return good;
 }

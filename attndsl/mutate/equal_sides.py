@@ -1,0 +1,112 @@
+"""Comparisons that take one more or one less, where both sides being equal makes no difference.
+
+The text around a comparison shows it: a fill of no lanes, a loop that goes back what another went too far.
+Such a change is no defect. Where the other way is one, that is made instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from attndsl.mutate.defects import Defect
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.source_model import Span, StatementText
+
+_PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
+_BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch)\s*&&\s*(\w+)\.\w+ < \w+\.\w+")
+_LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
+_FEWER_LANES = re.compile(r"if \((\w+) \* kBlockLanes (>) (\w+)\)\s*\Z")
+_FILL = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\((\w+),[^;]*;\s*\Z")
+_FOLD = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?\w+OfBlocks\((\w+), \w+, \w+, (\w+), (\w+), ")
+_BARRIER = re.compile(r"\s*PipeBarrier<\w+>\(\);\s*\Z")
+_INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
+_ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
+_KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
+_UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
+_MORE = {"<": "<=", ">": ">="}
+
+
+def instead(source: EmittedText, statement: StatementText, defect: Defect) -> Defect | None:
+    """The defect that a changed comparison is: itself, another one at its place, or none."""
+    start, end = statement.span.start, statement.span.end
+    if (limit := _LIMIT.match(source.code, defect.span.start, end)) is not None:
+        # the other branch does the same for any pitch, this one for none above the limit
+        return replace(defect, span=Span(limit.end(), limit.end()), after=" + 1")
+    for step in _BEFORE_THE_FIRST.finditer(source.code, start, end):
+        if step.start(2) == defect.span.start:  # no step before the first has anything to do
+            return replace(defect, span=Span(step.end(3), step.end(3)), after=" + 1")
+    return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
+
+
+def _of_parity(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A difference that is to be odd is not 0."""
+    found = _PARITY.finditer(source.code, statement.span.start, statement.span.end)
+    return any(each.start(2) == defect.span.start for each in found)
+
+
+def _of_barrier(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that holds a barrier alone: one more changes nothing."""
+    body = _block(source, statement)
+    return (
+        _takes_more(source, defect) and body is not None and _BARRIER.match(source.code_at(body)) is not None
+    )
+
+
+def _of_fill(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """Lanes filled in front of what writes as many lanes: all of them where they are equal."""
+    head = _FEWER_LANES.match(source.code, statement.span.start, statement.span.end)
+    body = _block(source, statement)
+    if head is None or body is None or head.start(2) != defect.span.start:
+        return False
+    fill, fold = _FILL.match(source.code_at(body)), _FOLD.match(source.code, body.end + 1)
+    return fill is not None and fold is not None and fold.groups() == (fill[1], head[3], head[1])
+
+
+def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that fills lanes up to a key, or from one on: none where that is the edge of the tile."""
+    head = _KEYS_OF_TILE.search(source.code, statement.span.start, statement.span.end)
+    body = _block(source, statement)
+    if head is None or body is None or not statement.is_head or head.start(1) != defect.span.start:
+        return False
+    fill = _INTERVAL.search(source.code_at(body))
+    alone = fill is not None and source.code_at(body).count("Fill") == 1
+    return alone and _takes_more(source, defect) and bool(_ENDS_AT_KEY.search(source.code_at(body)))
+
+
+def _of_way_back(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A loop upwards, right in front of one that goes back to where it was to end."""
+    head = _UPWARDS.match(source.code, statement.span.start, statement.span.end)
+    body = _block(source, statement)
+    if head is None or body is None:
+        return False
+    back = rf"\s*while \({head[1]} > {head[3]}\)\s*\{{\s*--{head[1]};"
+    return re.compile(back).match(source.code, body.end + 1) is not None
+
+
+_HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
+    _of_parity,
+    _of_barrier,
+    _of_fill,
+    _of_interval,
+    _of_way_back,
+)
+
+
+def _takes_more(source: EmittedText, defect: Defect) -> bool:
+    """Whether the change lets the equal case in."""
+    return _MORE.get(source.at(defect.span)) == defect.after
+
+
+def _block(source: EmittedText, statement: StatementText) -> Span | None:
+    """What the braces after the head of a branch or loop hold."""
+    opening = source.code.find("{", statement.span.end)
+    if not statement.is_head or opening < 0 or source.code[statement.span.end : opening].strip():
+        return None
+    depth = 0
+    for at in range(opening, len(source.code)):
+        depth += {"{": 1, "}": -1}.get(source.code[at], 0)
+        if depth == 0:
+            return Span(opening + 1, at)
+    return None

@@ -1,0 +1,90 @@
+"""Comparisons where both sides being equal makes no difference, each with a near twin where it does."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import data_rules
+from attndsl.mutate.defects import defects_of
+from attndsl.mutate.instructions import EmittedText, Helper, Instructions
+from attndsl.mutate.source_model import Span
+
+FOLD = """if (kFolded * kBlockLanes > keys) {{
+    PipeBarrier<PIPE_V>();
+    Duplicate(lanes_, float(kLowest), stepRows * kFolded);
+}}
+PipeBarrier<PIPE_V>();
+MaxOfBlocks(lanes_, score, stepRows, {}, kFolded, kTileKeys);"""
+INTERVAL = """if (position + 1 < {} + keys) {{
+    for (int64_t row = 1; row != stepRows; ++row) {{
+        FillInterval(score[row * kTileKeys], MinOf(keys, MaxOf(0, position + 1 - firstKey)), keys, 0.0f);
+    }}
+}}"""
+WAY_BACK = """for (; end_ < extent; ++end_) {{
+    sum_ += lengths.GetValue(end_);
+}}
+while (end_ > {}) {{
+    --end_;
+}}"""
+HARMLESS = {
+    "an even difference": ("x = full > round && ({} - round) % 2 == 1;", "full", "fuller"),
+    "a barrier alone": ("if (fractals < 10) {{\n    PipeBarrier<PIPE_M>();{}\n}}", "", " Exp(x, x, 8);"),
+    "lanes that are written anyway": (FOLD, "keys", "keysBefore"),
+    "no lanes to fill": (INTERVAL, "firstKey", "firstRow"),
+    "a way back": (WAY_BACK, "extent", "other"),
+}
+
+
+def bounds(statements: str) -> list[str]:
+    """The texts that the rule of bounds makes of statements: around the change, what stands on its line."""
+    text = f"void Stage()\n{{\n{statements}\n}}\n"
+    found = []
+    for each in defects_of(EmittedText(text), [data_rules.bounds]):
+        changed = text[: each.span.start] + each.after + text[each.span.end :]
+        found.append(changed[changed.rfind("\n", 0, each.span.start) + 1 :].partition("\n")[0])
+    return found
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_equal_sides_make_no_difference(name: str) -> None:
+    text, harmless, twin = HARMLESS[name]
+    with_it, without = bounds(text.format(harmless)), bounds(text.format(twin))
+    assert len(without) == len(with_it) + 1
+    assert set(with_it) < {line.replace(twin, harmless) for line in without}
+
+
+def test_a_barrier_less_is_a_defect() -> None:
+    assert bounds("if (fractals <= 10) {\n    PipeBarrier<PIPE_M>();\n}") == ["if (fractals < 10) {"]
+
+
+def test_a_limit_of_the_device_is_exceeded_instead() -> None:
+    """Up to it there is another way, which does the same."""
+    assert bounds("if (pitch <= kMaxNd2NzPitch) {}") == ["if (pitch <= kMaxNd2NzPitch + 1) {}"]
+    assert bounds("if (pitch <= 65535) {}") == ["if (pitch <= 65535 + 1) {}"]
+    assert bounds("if (pitch <= rows) {}") == ["if (pitch < rows) {}"]
+
+
+def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:
+    ahead = "if (begun_ > kPrefetch && earlier.tile < work.tiles) {}"
+    found = bounds(ahead)
+    assert found == [ahead.replace("kPrefetch", "kPrefetch + 1"), ahead.replace("<", "<=")]
+    assert bounds("if (begun_ > kPrefetch) {}") == ["if (begun_ >= kPrefetch) {}"]
+
+
+def tails(statement: str, plan: str = "") -> list[str]:
+    helpers = {"StoreProduct": Helper("FIX", ()), "LoadNz": Helper("MTE2", ())}
+    text = f"void Stage()\n{{\n{statement}\n}}\n"
+    source = EmittedText(text, Instructions(helpers), plan)
+    return [source.at(Span(each.span.start, each.span.end)) + each.after for each in data_rules.tails(source)]
+
+
+def test_columns_of_a_product_are_stored_in_whole_fractals_or_not() -> None:
+    assert tails("StoreProduct(ring, product, rows, RoundUp(cols, kFractal), kTile);") == []
+    assert len(tails("LoadNz(ring, product, rows, RoundUp(cols, kFractal), kTile);")) == 1
+
+
+def test_blocks_are_no_more_than_items_where_the_plan_says_so() -> None:
+    end = "const int64_t end = MinOf(tiling_.items, blockCount_);"
+    plan = "tiling.blocks = MaxOf(1, MinOf({}, problem.cores));"
+    assert len(tails(end, plan.format("tiling.items"))) == 1
+    assert len(tails(end, plan.format("tiling.tasks"))) == len(tails(end)) == 2
