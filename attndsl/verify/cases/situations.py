@@ -2,7 +2,8 @@
 
 A feature matters in a case or does not; a call is in a situation or is not. Each branch of a choice that
 parameters and sizes make is one, each parameter at its default, numbers of keys at the ends of their ranges,
-windows and rows that end at a tile's edge, rows without keys. Cases are asked for those that none has been in.
+windows and rows that end at a tile's edge, rows without keys. Cases are asked for those that none has been
+in.
 """
 
 from __future__ import annotations
