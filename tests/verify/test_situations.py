@@ -175,7 +175,8 @@ def test_a_parameter_that_counts_keys_is_asked_for_at_the_edge_of_its_range(two_
     every, tile = named(member), member.space.tiles[0]
     assert set(every) == {"shared=0 at the edge of its range", EDGE_OF_ROWS, EMPTY, NONE_OF_ONE}
     assert {0, tile - 1, tile + 1} <= set(member.space.variables["shared"])
-    assert every[EMPTY].pins(np.random.default_rng(0)) == {fill_of("length"): GAPS, "shared": 0}
+    pins = every[EMPTY].pins(np.random.default_rng(0))
+    assert pins.items() >= {fill_of("length"): GAPS, "shared": 0}.items()
 
 
 @pytest.mark.parametrize(
