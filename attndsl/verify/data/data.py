@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
-from attndsl.graph.nodes import Cast, Selected
+from attndsl.graph.nodes import Cast, Paged, Selected
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
@@ -279,7 +279,7 @@ class Filler:
     def _table(self, name: str, count: Array) -> Array:
         """Distinct pages for every used entry where there are enough of them, sometimes a first page that
         all rows share; rubbish behind."""
-        shape, size, pages = self.shape(name), self.extents["R"], max(self.extents["P"], 1)
+        shape, size, pages = self.shape(name), self.extents["R"], self._pages(name)
         used = np.arange(shape[1])[None] * size < count[:, None]
         need = int(used.sum())
         table = self.rng.choice([-1, pages, 2**31 - 1], shape)
@@ -289,6 +289,18 @@ class Filler:
         if shape[1] and self.rng.random() < 0.3:
             table[used[:, 0], 0] = self.rng.integers(0, pages)
         return table.astype(DTYPES[self.dtype(name)])
+
+    def _pages(self, table: str) -> int:
+        """Pages of the smallest pool that a table names pages of, at least 1."""
+        caches = [
+            argument_roles.input_name(node.tensor)
+            for node in self.graph.nodes
+            if isinstance(node, Paged) and argument_roles.input_name(node.table) == table
+        ]
+        own = [self.layout(cache).own_extents.get("P") for cache in caches]
+        return max(
+            1, min(self.extents["P"] if each is None else int(each.evaluate(self.env)) for each in own)
+        )
 
     # Scales, offsets and factors --------------------------------------------------------------------------
 
