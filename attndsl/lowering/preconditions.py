@@ -313,7 +313,13 @@ def _not_absorbed(c: Candidate, node: nodes.Dequantize, factor: nodes.Node) -> I
     channels = next(axis for axis in node.axes if axis in CHANNELS)
     if beyond:
         what = f"attend.dequantize by {spec.name}, which differs along {' and '.join(beyond)},"
-        yield what, node.where, f'give it the axes "K" or "K {channels}": one number a head or a channel'
+        instead = f'give it the axes "K" or "K {channels}": one number a head or a channel'
+        if factor is node.scale and not CHANNELS & axes_read(factor):
+            product = "scores by it, s * x" if channels == "D" else "probabilities by it, (p * x) @ values"
+            instead += (
+                f'; a scale of each token multiplies {product}, x over "B K T", beside one of 1.0 over "K"'
+            )
+        yield what, node.where, instead
     elif not has_channels(factor) and spec.dtypes != ("float32",):
         what = f"attend.dequantize by {spec.name} of dtype {', '.join(spec.dtypes)}, one number a head,"
         yield (
