@@ -30,6 +30,7 @@ from attndsl.lowering.match.schedule_options import (
     MANY_ROWS,
     NARROW_HEAD,
     OF_LATENT_ROWS,
+    OF_LONG_KEYS,
     OF_LONG_PROMPTS,
     OF_SELECTIONS,
     TILE_STEP,
@@ -274,6 +275,8 @@ def resolved(
     defaults: dict[str, int | str] = {"max_rows": rows_of_a_task(signature, specialization.dtype)}
     if signature.padded_value_size >= LONG_ROW and all(map(reads_keys_again, computation.attentions)):
         defaults |= OF_LATENT_ROWS
+    elif signature.padded_head_size > Schedule().base_k:
+        defaults |= OF_LONG_KEYS
     if computation.selection is not None:
         defaults |= OF_SELECTIONS
     blocks = [size for each in computation.attentions if (size := each.block_of_keys) is not None]

@@ -85,6 +85,21 @@ class Symbol(Expr):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class OneOf(Symbol):
+    """A named scalar that has one of a few values, so that what holds for each of them holds for it."""
+
+    values: tuple[Expr, ...] = ()
+
+
+def alternatives(expr: Expr) -> tuple[Expr, ...]:
+    """An expression with each of the values that its scalars of few values have."""
+    found: tuple[Expr, ...] = (expr,)
+    for symbol in dict.fromkeys(node for node in expr.walk() if isinstance(node, OneOf)):
+        found = tuple(each.substitute({symbol.name: value}) for each in found for value in symbol.values)
+    return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Pair(Expr):
     """Base of the operators with two operands, written between them."""
 

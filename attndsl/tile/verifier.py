@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
-from attndsl.expr import Element
+from attndsl.expr import Element, Expr, OneOf, Select
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction
@@ -25,6 +25,7 @@ from attndsl.tile.statements import (
     For,
     If,
     KeepScalars,
+    Let,
     PickTensor,
     Pipelined,
     SetCrossFlag,
@@ -123,6 +124,26 @@ def scalars_are_defined(program: Program) -> Iterator[str]:
         for name in free(tree):
             if name not in known:
                 yield f"scalar {name} is used and defined nowhere"
+
+
+def choices_are_of_their_values(program: Program) -> Iterator[str]:
+    """A scalar of few values is given these alone: what is legal of an operand rests on them."""
+    lets = [item for item in program.statements() if isinstance(item, Let)]
+    known = {item.symbol.name: item.symbol for item in lets if isinstance(item.symbol, OneOf)}
+    for item in (each for each in lets if each.symbol.name in known):
+        values = known[item.symbol.name].values
+        for given in _given(item.value):
+            if not any(given.same(value) for value in values):
+                yield f"scalar {item.symbol} is {given}, not one of {', '.join(map(str, values))}"
+
+
+def _given(value: Expr) -> Iterator[Expr]:
+    """The values between which an expression chooses."""
+    if not isinstance(value, Select):
+        yield value
+        return
+    yield from _given(value.then)
+    yield from _given(value.otherwise)
 
 
 def flags_are_uniform(program: Program) -> Iterator[str]:
@@ -308,6 +329,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lifetimes_share_slots),
     Rule(slots_need_a_lifetime),
     Rule(scalars_are_defined),
+    Rule(choices_are_of_their_values),
     Rule(flags_are_uniform, _FLAGS),
     Rule(what_is_read_was_chosen),
     Rule(flags_are_in_range, _FLAGS),

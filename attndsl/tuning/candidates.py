@@ -43,6 +43,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "task_rows": ("even", "most"),
     "value_source": ("auto", "memory", "keys"),
     "prob_layout": ("rows", "fractals"),
+    "key_copies": ("parts", "whole"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 
@@ -57,6 +58,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "item_order": ("auto", "splits", "tasks", "longest"),
     "score_slots": ("auto", "ring", "prefetch"),
     "first_stores": ("auto", "vector", "cube"),
+    "few_keys": ("same", "auto"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

@@ -194,7 +194,9 @@ def test_the_package_is_built_by_rules_that_are_a_package(project, tmp_path):
 @pytest.mark.parametrize("folder", ["cmake", "scripts"])
 def test_folders_of_the_user_stay(project, tmp_path, folder):
     mine = tmp_path / "project" / folder / "mine.txt"
-    shutil.copytree(project, tmp_path / "project", ignore=shutil.ignore_patterns("cmake", "scripts"))
+    shutil.copytree(
+        project, tmp_path / "project", ignore=shutil.ignore_patterns("cmake", "scripts", "build_out")
+    )
     mine.parent.mkdir()
     mine.write_text("mine")
     code, said = build(tmp_path / "project", before_9(tmp_path / "cann"))

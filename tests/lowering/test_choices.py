@@ -62,7 +62,8 @@ WORDS = {
     "result_rows": ("auto",),
     "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
     "first_stores": ("auto", "vector", "cube"),
-    "prob_layout": ("rows", "fractals"),
+    "prob_layout": ("rows", "fractals"), "few_keys": ("same", "auto", "double"),
+    "key_copies": ("parts", "whole"),
 }  # fmt: skip
 
 
@@ -344,6 +345,7 @@ def test_options_do_not_shrink_below_their_least_value():
 
 def test_every_step_of_the_search_gives_way_somewhere():
     full = Schedule(max_rows=256, base_n=256, prob_layout="fractals", value_width=256, result_rows=16)
+    full = replace(full, few_keys="auto", key_copies="whole")
     few = Schedule(max_rows=256, base_n=256)
     used = set()
     for begun, space in ((full, "UB"), (few, "UB"), (full, "L1"), (few, "L1")):
@@ -392,6 +394,14 @@ def test_l1_gives_up_what_waits_before_rows():
     assert smaller(single, room(), "L1") == again
     assert smaller(again, room(), "L1") == replace(again, value_width="auto")
     assert smaller(again, room("value_width"), "L1") == replace(again, max_rows=64)
+
+
+def test_queries_have_their_slots_again_where_whole_keys_find_no_room():
+    whole = Schedule(key_copies="whole")
+    single = replace(whole, query_slots=1)
+    assert smaller(whole, room(), "L1") == single
+    assert smaller(single, room(), "L1") == Schedule()
+    assert smaller(single, room("query_slots"), "L1") == Schedule(query_slots=1)
 
 
 def test_the_depth_of_a_multiply_is_not_cut_to_slivers():

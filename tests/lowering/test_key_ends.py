@@ -30,21 +30,26 @@ def with_exceptions(mask: Any) -> Any:
     return mask
 
 
-def ends_of(call: dict[str, Any]) -> Any:
-    """The ends that the vector cores leave in the workspace."""
+def ends_of(call: dict[str, Any]) -> tuple[Any, Any]:
+    """The ends, and the first hidden keys, that the vector cores leave in the workspace."""
     launch = prepare(nsa.bind(**call))
     interpret(launch)
     start = launch.tiling["keyEndsOffset"]
-    return launch.workspace[start:].view(np.int32)[: call["atten_mask"].shape[0]]
+    positions, keys = call["atten_mask"].shape
+    ends, hidden = launch.workspace[start:].view(np.int32)[: 2 * positions].reshape(-1, 2).T
+    return ends, 2 * keys - hidden
 
 
 @pytest.mark.parametrize(("positions", "keys"), [(13, 40), (9, 600)])
-def test_the_end_is_behind_the_last_key_that_a_position_sees_all_keys_where_it_sees_none(positions, keys):
+def test_the_end_follows_the_last_shown_key_and_all_before_the_first_hidden_one_are_shown(positions, keys):
     call = arguments([positions], [keys], group=4)
     call["atten_mask"] = mask = with_exceptions(staircase(positions, keys, 1, 3))
+    mask[7] = False
     last = keys - np.argmin(mask[:, ::-1], axis=1)
-    assert ends_of(call).tolist() == np.where(mask.all(axis=1), keys, last).tolist()
-    assert last[5] == keys and ends_of(call)[3] == keys
+    ends, hidden = ends_of(call)
+    assert ends.tolist() == np.where(mask.all(axis=1), keys, last).tolist()
+    assert hidden.tolist() == np.where(mask.any(axis=1), np.argmax(mask, axis=1), keys).tolist()
+    assert last[5] == keys and ends[3] == keys and hidden[3] == 0 and hidden[7] == keys and hidden[6] == 2
 
 
 @pytest.mark.parametrize("seen", [50, 51])

@@ -34,7 +34,7 @@ def test_phases_of_a_place_follow_each_other() -> None:
 def test_phases_that_are_asked_for_stand_in_the_order_of_the_table() -> None:
     operator = load_shipped("nsa_compress_attention")
     special = Specialization(dtype="float16", padded_head_size=32, padded_value_size=32)
-    wanted = ["PrepareSelection", "StartSelection", "StartRows", "ScoreTile", "SelectAtOnce"]
+    wanted = ["PrepareSelection", "StartSelection", "StartRows", "ScoreTile", "SelectBlocks"]
     wanted += ["SelectRest", "WriteSelection", "UpdateTile", "WriteStatistics", "WriteRows"]
     found = stages(compile_operator(operator, special).joint)
     assert [name for name in found if name in wanted] == wanted

@@ -94,6 +94,16 @@ def test_equal_scores_go_to_the_lower_index():
     assert run("tile", call)[1][0, 0].tolist() == [3, 7, 11, 0, 1, 2, 4, 5, 6, 8, 9, 10]
 
 
+@pytest.mark.parametrize("keys", [40, 500])
+def test_a_row_whose_scores_all_overflow_has_no_key(keys):
+    """Its maximum is -inf and its sum 0, wherever the lanes of sums begin."""
+    call = arguments([3], [keys], group=4, scale=3e38)
+    call["query"], call["key"] = (np.abs(call[name]) + np.float16(1) for name in ("query", "key"))
+    call["query"][1] *= -1
+    outputs = tile.run(nsa.bind(**call))
+    assert np.isneginf(outputs[2][1]).all() and (outputs[3][1] == 0).all() and (outputs[0][1] == 0).all()
+
+
 def test_nan_scores_come_behind_numbers():
     call = arguments([2], [64], hidden=0.0, forced=0.0, count=16)
     call["key"][0] = np.nan

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
+from attndsl.lowering.attention.few_keys import rows_of_tile, with_rows_of_few_keys
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
 from attndsl.lowering.emit.inventory import Inventory
+from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.selection import (
@@ -28,7 +31,7 @@ from tests.support.devices import DEVICE
 
 
 def selecting(
-    *counts: int, step: int = 4, last: int = 7, forced: nodes.Input | None = None, tile_k: int = 128
+    *counts: int, step: int = 4, last: int = 7, forced: nodes.Input | None = None, **options: Any
 ) -> Context:
     """The context of an attention whose 16 best blocks are a result; ``counts``: of a block's window."""
     output = attention(PACKED)
@@ -51,7 +54,7 @@ def selecting(
         layouts={**other.layouts, **whole.layouts},
     )
     (made,) = attention_contexts(
-        recognize((output, selected)), taken, Schedule(tile_k=tile_k), DEVICE, Inventory()
+        recognize((output, selected)), taken, Schedule(**{"tile_k": 128, **options}), DEVICE, Inventory()
     )
     return made
 
@@ -59,6 +62,7 @@ def selecting(
 def test_each_lane_has_the_bytes_to_the_first_key_of_its_block() -> None:
     """A block every 4 keys; lanes after the blocks of a tile read the last key of the tile."""
     assert lines(block_scores.number_lanes(selecting(4, 2))) == [
+        "V     ones[rowsPerStep] = Duplicate(1)",
         "V     laneNumber[blockScoreLanes] = 0 + lane numbers",
         "V     laneOffset[blockScoreLanes] = Muls(laneNumber[blockScoreLanes], 16)",
         "V     laneOffset[blockScoreLanes] = Mins(laneOffset[blockScoreLanes], (tileKeys - 1) * 4)",
@@ -146,8 +150,7 @@ def test_the_only_tile_of_an_item_takes_the_blocks_that_begin_in_it() -> None:
 def test_probabilities_are_products_with_the_inverse_of_the_sum() -> None:
     found = lines(seq(*head_sums.add_heads(selecting(4, 2))))
     place, row = "rowInverse[r0 + stepRows]", "rowSum[r0 + stepRows]"
-    inverse = found.index(f"V     {place} = Div({place}, {row})")
-    assert f"V     {place} = Duplicate(1)" in found[:inverse]
+    assert f"V     {place} = Div(ones[stepRows], {row})" in found
     sums = "window[(r0 + row) // heads * windowRow + windowLead + keys]"
     assert [line.strip() for line in found[-6:]] == [
         "if heads == addedRows and heads != 1:",
@@ -331,3 +334,35 @@ def test_lanes_without_a_block_come_last() -> None:
 def test_an_attention_selects_blocks_where_a_result_names_them() -> None:
     assert block_selection.selects_blocks(selecting(4, 2))
     assert block_selection.prepare_selection(selecting(4, 2)).name == "PrepareSelection"
+
+
+_DOUBLE = {"tile_k": 256, "result_rows": 16, "few_keys": "double"}
+
+
+def test_a_step_on_few_keys_of_an_only_tile_has_twice_the_rows() -> None:
+    """Half a tile is few; whatever the rows, their scores fill a slot and no more."""
+    (context,) = with_rows_of_few_keys((selecting(4, 2, **_DOUBLE),))
+    rows, lanes = (each for each in rows_of_tile(context) if isinstance(each, Let))
+    for tiles, keys, twice in ((1, 128, True), (1, 129, False), (2, 128, False)):
+        found = [each.value.evaluate({"tiles": tiles, "keys": keys}) for each in (rows, lanes)]
+        assert found == ([32, 128] if twice else [16, 256])
+    assert context.most_rows.evaluate({}) == 32
+    whole = replace(context, of_core=True)
+    assert whole.most_rows is whole.rows_per_step, "rows of a core are no more"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"tile_k": 128}, "unless 2 .* rows divides the rows of a vector core, and 256 the keys of a tile"),
+        ({"rows": 64}, "unless 2 .* rows divides the rows of a vector core"),
+        ({"result_rows": "auto"}, "where results have steps as scores have"),
+    ],
+)
+def test_where_rows_cannot_be_twice_as_many_the_schedule_is_refused(
+    options: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(IllegalScheduleValue, match=f'few_keys=.double. must be "same" or "auto" {why}'):
+        with_rows_of_few_keys((selecting(4, 2, **{**_DOUBLE, **options}),))
+    (left,) = with_rows_of_few_keys((selecting(4, 2, **{**_DOUBLE, **options, "few_keys": "auto"}),))
+    assert not left.doubles_rows and left.score_pitch is not left.row_lanes

@@ -123,6 +123,15 @@ def test_a_score_is_modified_before_its_row_has_a_maximum() -> None:
     assert order == sorted(order)
 
 
+@pytest.mark.parametrize("copies", ["parts", "whole"])
+def test_keys_of_several_multiplies_come_in_parts_or_at_once(copies: str) -> None:
+    found = lines(score_tile(context(attention(), base_k=16, key_copies=copies)))
+    load = next(at for at, each in enumerate(found) if "keyL1[" in each and "key[" in each)
+    parts = max(at for at, each in enumerate(found) if each.strip().startswith("for d0 in"))
+    assert (load < parts) is (copies == "whole")
+    assert any("keyL1[d0 * " in each for each in found) is (copies == "whole")
+
+
 def test_lanes_after_the_last_key_count_neither_for_the_maximum_nor_for_the_sum() -> None:
     fills = [line.split(" = ")[1] for line in softmax(context(attention())) if " lanes keys % " in line]
     assert fills == ["Duplicate(-inf)"]  # exponentials of which are 0
@@ -133,7 +142,9 @@ def test_the_rescaling_of_a_tile_is_kept_for_its_slot_of_the_ring() -> None:
     kept = "rescale[slot * rowsPerVector + r0 + stepRows]"
     assert f"V     {kept} = Exp({kept})" in softmax(c)
     spread = "V     rowBlocks[copy + rowsPerStep // blockLanes x repeatLanes pitch 128] = "
-    assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(update_tile(c))
+    assert f"{spread}Brcb(rescale[slot * rowsPerVector + r0 + rowsPerStep])" in lines(
+        update_tile(c, modifiers(c))
+    )
 
 
 def test_a_row_statistic_is_read_from_the_bank_groups_that_its_lanes_leave_free() -> None:
@@ -329,7 +340,7 @@ def test_probabilities_through_int8_have_steps_of_their_tile() -> None:
     assert "# step = exp(row maximum of the tile - newMax) / 127" in found
     assert "# prob = clip(round(score / step), -128, 127)" in found
     assert "V     score[span] = Cast(wholeScore[span]) float32 CAST_RINT" in found
-    assert "# partial = partial * step" in lines(update_tile(c))
+    assert "# partial = partial * step" in lines(update_tile(c, modifiers(c)))
 
 
 def test_given_steps_are_read_row_by_row_and_zero_counts_as_one() -> None:

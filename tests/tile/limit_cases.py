@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attndsl.expr import Const, as_expr
+from attndsl.expr import Const, OneOf, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import (
@@ -173,6 +173,30 @@ LIMITS = (
         add(rows(f32, 60, 60), rows(f32), rows(g32)),
         add(rows(f32, 60, 64), rows(f32), rows(g32)),
         "row pitch is 60, needs a multiple of 8",
+    ),
+    Limit(
+        "as many rows of results as of operands",
+        Unary(op="Exp", dst=rows(f32), src=row(g32)),
+        Unary(op="Exp", dst=rows(f32), src=rows(g32)),
+        "have different numbers of rows",
+    ),
+    Limit(
+        "rows of one repeat of the wider dtype",
+        Convert(dst=rows(f16, 72, 128), src=rows(f32, 72, 128), mode="CAST_RINT"),
+        Convert(dst=rows(f16, 64, 128), src=rows(f32, 64, 128), mode="CAST_RINT"),
+        "lanes a row is 72, must be 0 to 64",
+    ),
+    Limit(
+        "a row pitch of two values",
+        add(rows(f32, 60, OneOf("n", values=(Const(64), Const(60)))), rows(f32), rows(g32)),
+        add(rows(f32, 60, OneOf("n", values=(Const(64), Const(72)))), rows(f32), rows(g32)),
+        "row pitch is 60, needs a multiple of 8",
+    ),
+    Limit(
+        "a row pitch of any value",
+        add(rows(f32, 60, Symbol("n")), rows(f32), rows(g32)),
+        add(rows(f32, 60, 64), rows(f32), rows(g32)),
+        "row pitch n is no compile-time constant, nor one of several",
     ),
     Limit(
         "a repeat stride counts to 255",
@@ -458,7 +482,7 @@ LIMITS = (
 # in the emitted text than in NumPy, and passes.
 WITHOUT_TWIN = {
     "a count form has one row": Fill(dst=rows(f32), value=ONE),
-    "a count form has one source row": Unary(op="Exp", dst=rows(f32), src=rows(g32)),
+    "a count form has one source row": AddScaled(dst=rows(f32), src=rows(g32), scalar=ONE),
     "rows without a pitch and short of a repeat": add(rows(f32, 32, 0), rows(f32, 32, 0), rows(g32, 32, 0)),
     "compares cover whole repeats": compare(row(f32, 40)),
     "bits to select by are bytes": select(row(f32), row(f32, 8)),

@@ -11,7 +11,7 @@ import pytest
 from attndsl.api import ops
 from attndsl.base.errors import InternalError
 from attndsl.compiler.compile import Compiled, compile_operator
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, OneOf, Symbol
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core, MemorySpace
 from attndsl.tile import verifier
@@ -86,6 +86,12 @@ def stage_on_the_wrong_core() -> Program:
     return with_first(
         Core.AIC, lambda item: isinstance(item, Stage), lambda item: replace(item, core=Core.AIV)
     )  # fmt: skip
+
+
+def third_value() -> Program:
+    pitch = OneOf("pitch", values=(Const(64), Const(128)))
+    given = Let(symbol=pitch, value=Const(96))
+    return with_first(Core.AIV, lambda item: isinstance(item, Fill), lambda item: Seq(body=(given, item)))
 
 
 def _alloc_of(name: str) -> Callable[[Statement], bool]:
@@ -301,6 +307,7 @@ BROKEN = (
     (verifier.lifetimes_share_slots, two_groups, "partial belongs to two different lifetimes"),
     (verifier.slots_need_a_lifetime, slots_without_lifetime, "score has 2 slots and no lifetime"),
     (verifier.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
+    (verifier.choices_are_of_their_values, third_value, "scalar pitch is 96, not one of 64, 128"),
     (verifier.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
     (verifier.flags_are_uniform, flag_of_some_rows, "condition on rows"),
     (verifier.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, OneOf, Symbol, select
 from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile import verifier
 from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
@@ -39,6 +39,7 @@ PAIR = Buffer(name="pair", space=MemorySpace.UB, dtype="float32", size=Const(64)
 KEYS = GlobalTensor(name="keys", dtype="float32", role="input", listed=True)
 CHOSEN = ScalarArray(name="chosen", capacity=4)
 N, I, E = Symbol("n"), Symbol("i"), Symbol("e")  # noqa: E741
+PITCH = OneOf("pitch", values=(Const(64), Const(128)))
 WAIT = WaitCrossFlag(name="ready", flag=0)
 
 
@@ -139,6 +140,12 @@ CASES: dict[str, tuple[object, Program, Program, str]] = {
         program(If(condition=N > 0, then=seq(fill()))),
         program(Let(symbol=N, value=Const(1)), If(condition=N > 0, then=seq(fill()))),
         "scalar n is used and defined nowhere",
+    ),
+    "a scalar of two values with a third": (
+        verifier.choices_are_of_their_values,
+        program(Let(symbol=PITCH, value=select(N > 0, Const(64), Const(96)))),
+        program(Let(symbol=PITCH, value=select(N > 0, Const(64), Const(128)))),
+        "scalar pitch is 96, not one of 64, 128",
     ),
     "a tiling field of another name": (
         verifier.scalars_are_defined,

@@ -11,7 +11,20 @@ from collections.abc import Callable, Mapping
 
 from attndsl.base.errors import InternalError
 from attndsl.codegen.names.members import ENTRY_SIZE, constant, fold_function, list_member, scalar, source
-from attndsl.expr import Binary, Compare, Const, Element, Expr, Load, Logic, Named, Scope, Select, Symbol
+from attndsl.expr import (
+    Binary,
+    Compare,
+    Const,
+    Element,
+    Expr,
+    Load,
+    Logic,
+    Named,
+    OneOf,
+    Scope,
+    Select,
+    Symbol,
+)
 from attndsl.expr.nodes import Pair, bracketed
 from attndsl.expr.operators import ATOM, OPERATORS
 from attndsl.expr.reductions import Fold
@@ -110,10 +123,15 @@ def _fold(expr: Fold, spelled: Mapping[str, str]) -> _Text:
     return f"{fold_function(expr)}({arguments})", ATOM
 
 
+def _symbol(expr: Symbol, spelled: Mapping[str, str]) -> _Text:
+    return spelled.get(expr.name) or scalar(expr), ATOM
+
+
 _RULES: dict[type[Expr], Callable[..., _Text]] = {
     Const: _const,
     Named: lambda expr, spelled: (spelled.get(expr.name) or constant(expr.name), ATOM),
-    Symbol: lambda expr, spelled: (spelled.get(expr.name) or scalar(expr), ATOM),
+    Symbol: _symbol,
+    OneOf: _symbol,
     Binary: _binary,
     Compare: _pair,
     Logic: _pair,

@@ -37,7 +37,7 @@ class FurtherUse:
     """
 
     begin: Stage
-    of_tile: Stage | None
+    of_tile: Stage
     again: Statement
     scalars: Sequence[Statement] = ()
     of_rows: Sequence[Statement] = ()
@@ -68,7 +68,7 @@ def attention_loop(
         (further.of_tile if further else None, lead, keyed),
         (widen_rows(context, context.values), lead, keyed),
         (weighted_tile(context), lag, keyed),
-        (update_tile(context, only_tile), lag, keyed),
+        (update_tile(context, modifiers, only_tile), lag, keyed),
     ]
     scalars, first = (further.scalars, further.begin) if further else ((), None)
     last = further.finish if further else ()

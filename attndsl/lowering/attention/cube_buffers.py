@@ -45,7 +45,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
     wide, columns = _part(size, base_k), _part(context.padded_value_size, context.value_n)
     constant = context.inventory.constant
     keys = constant("keyBlock", base_n * wide, "elements of a block of keys")
-    in_l1_of_keys: Expr = keys
+    in_l1_of_keys: Expr = base_n * size if loads_wide_keys(context) else keys
     key_slots = 2
     if keeps_keys(context):
         others = other_channels(context)
@@ -99,6 +99,15 @@ def _values_in_l1(context: Context, block: Named, columns: Named) -> tuple[Expr,
     if bands_of_task(context) == 1:
         return block, "value block, Nz"
     return context.tile_keys * columns, "values of a key tile, Nz"
+
+
+def loads_wide_keys(context: Context) -> bool:
+    """Whether one copy brings all channels of a block of keys to L1, of which several matrix multiplies take
+    parts: a copy to Nz takes a number of cycles a row."""
+    s = context.schedule
+    if s.key_copies == "parts" or bands_of_task(context) > 1 or keeps_keys(context):
+        return False
+    return context.signature.padded_head_size > s.base_k
 
 
 def loads_wide_values(context: Context) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
+from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.item_steps import item_steps
 from attndsl.lowering.attention.item_turns import drains
 from attndsl.lowering.attention.second_run import takes_tiles_again, tile_of_step
@@ -92,23 +92,27 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
     first, keys = _tile_range(context)
     seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
     number = seen_tile(context) if numbers_tiles(context) else []
-    which = list[Statement]()
-    if takes_tiles_again(context):
-        which.append(Let(symbol=KEY_TILE, value=select(TILE < TILES, TILE, TILE - TILES)))
     return [
         *ring_slot(context),
-        *which,
+        *_which(context),
         *number,
         Let(symbol=FIRST_KEY, value=first),
         Let(symbol=KEYS, value=seen),
     ]
 
 
-def only_tile_bounds(context: Context) -> list[Statement]:
-    """First key of the running tile where it is the item's only one."""
+def first_key_of_tile(context: Context) -> list[Statement]:
+    """First key of the running tile, for a stage that asks for no more of it."""
     first, _ = _tile_range(context)
     number = seen_tile(context) if numbers_tiles(context) else []
-    return [*number, Let(symbol=FIRST_KEY, value=first.substitute({KEY_TILE.name: Const(0)}))]
+    return [*_which(context), *number, Let(symbol=FIRST_KEY, value=first)]
+
+
+def _which(context: Context) -> list[Statement]:
+    """The tile of the step, where tiles come again."""
+    if not takes_tiles_again(context):
+        return []
+    return [Let(symbol=KEY_TILE, value=select(TILE < TILES, TILE, TILE - TILES))]
 
 
 def _tile_range(context: Context) -> tuple[Expr, Expr]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
+from attndsl.lowering.attention.few_keys import rows_of_tile
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
 from attndsl.lowering.attention.row_sums import adds_rounded, row_sums
 from attndsl.lowering.attention.score_matmul import scores_of
-from attndsl.lowering.attention.second_run import first_time
+from attndsl.lowering.attention.second_run import alone, first_time
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     factors,
@@ -44,13 +45,19 @@ from attndsl.lowering.emit.loop_scalars import (
     TILE,
     TILES,
 )
-from attndsl.lowering.emit.row_operations import broadcast, reduce_tile, scale_rows
+from attndsl.lowering.emit.row_operations import (
+    broadcast,
+    keys_beside_start,
+    reduce_blocks,
+    reduce_tile,
+    scale_rows,
+)
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.operands.row_blocks import number_blocks
 from attndsl.target import Core
-from attndsl.tile.buffers import GlobalRegion
+from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import (
     Binary,
     BlockReduce,
@@ -164,7 +171,7 @@ def softmax_tile(
         body = seq(*parts.weights(scores), probabilities, *also)
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = in_steps(ROWS, context.rows_per_step, one_step, context.where)
+    over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)
     work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
@@ -172,7 +179,7 @@ def softmax_tile(
         "SoftmaxTile",
         Core.AIV,
         doc=parts.doc,
-        body=seq(*tile_bounds(context, of_this_aiv=True), work),
+        body=seq(*tile_bounds(context, of_this_aiv=True), *rows_of_tile(context), work),
         where=context.where,
     )
 
@@ -242,10 +249,24 @@ def _update_maximum(context: Context) -> list[Statement]:
         whole(b.row_max, state_row(context), STEP_ROWS),
         whole(b.rescale, tile_row(context), STEP_ROWS),
     )
+    joined = Binary(op="Max", dst=new_max, first=row_max, second=tile_max)
+    only = alone(context)
+    reduced = [*reduce_tile(context, "Max", LOWEST), joined]
+    if only is not None:
+        # of few keys the lowest number, which the maximum of an only tile is joined with, is among them
+        blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
+        at_once, of_tile = (
+            reduce_blocks("Max", each, b.row_blocks, STEP_ROWS) for each in (b.new_max, b.tile_stat)
+        )
+        last = If(
+            condition=only & (keys_beside_start(context) >= KEYS),
+            then=seq(at_once),
+            otherwise=seq(of_tile, joined),
+        )
+        reduced = [*reduce_tile(context, "Max", LOWEST, blocks), last]
     return [
         Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
-        *reduce_tile(context, "Max", LOWEST),
-        Binary(op="Max", dst=new_max, first=row_max, second=tile_max),
+        *reduced,
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
     ]
 
@@ -262,17 +283,23 @@ def _rescaling(context: Context) -> list[Statement]:
     ]
 
 
-def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
-    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile`` for an item's only one."""
+def update_tile(context: Context, modifiers: Modifiers, only_tile: Statement | None = None) -> Stage:
+    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile`` for an item's only one.
+
+    Where the sums of an only tile come to the place of scores, those of others do, too.
+    """
     context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
+    place, lifetime = b.partial, tuple[Buffer, ...]((b.partial,))
+    if only_tile is not None:
+        place, lifetime = b.score, loaded_buffers(context, modifiers)
 
     def one_step(r0: Expr, count: Expr) -> list[Statement]:
         offset = (SLOT * rows_per_task + ROW_BEGIN + r0) * padded_size
         accumulator = whole(b.accumulator, r0 * padded_size, count * padded_size)
-        partial = whole(b.partial, 0, count * padded_size)
-        arrives, scale = b.partial, []
+        partial = whole(place, 0, count * padded_size)
+        arrives, scale = place, []
         if context.attention.requantize is not None:
             arrives = int32_partial(context)
             scale = [
@@ -281,7 +308,7 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
                 ),
                 Note(text="partial = partial * step"),
                 spread_scales(context, b, tile_row(context, r0)),
-                scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
+                scale_rows(context, "Mul", place, 0, b.row_blocks),
             ]
         source = out_ring(context).region(offset, 1, count * padded_size)
         rescaled = [
@@ -295,8 +322,8 @@ def update_tile(context: Context, only_tile: Statement | None = None) -> Stage:
             *(rescaled if context.attention.softmax is not None else ()),
             Binary(op="Add", dst=accumulator, first=accumulator, second=partial, where=where),
         )
-        one = Alloc(buffers=(b.partial,), body=body)
-        return [one if arrives is b.partial else Alloc(buffers=(arrives,), body=seq(one))]
+        one = Alloc(buffers=lifetime, body=body)
+        return [one if arrives is place else Alloc(buffers=(arrives,), body=seq(one))]
 
     added: Statement = in_steps(ROWS, context.rows_per_step, one_step, where)
     if only_tile is not None:

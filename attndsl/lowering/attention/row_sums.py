@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attndsl.expr import Const
-from attndsl.lowering.attention.second_run import takes_tiles_again
+from attndsl.expr import Const, select
+from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import R0, ROWS, STEP_ROWS, TILES
+from attndsl.lowering.emit.loop_scalars import R0, ROWS, SMALLEST, STEP_ROWS
 from attndsl.lowering.emit.row_operations import reduce_blocks, reduce_tile
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -76,15 +76,20 @@ def _in_step(context: Context) -> list[Statement]:
         Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
         Binary(op="Add", dst=row_sum, first=row_sum, second=tile_sum),
     ]
-    softmax = context.attention.softmax
-    if not takes_tiles_again(context) or (softmax is not None and softmax.sink is not None):
+    only = alone(context)
+    if only is None:
         return [note, *reduce_tile(context, "Sum", Const(0)), *rescaled]
-    # what is made of an only tile besides waits for its sums: they are those of the rows at once
+    # what is made of an only tile besides waits for its sums: they are those of the rows at once; those of
+    # few keys begin with the smallest number, as they are divided by (selection/head_sums.py)
     blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
-    alone = reduce_blocks("Sum", b.row_sum, b.row_blocks, STEP_ROWS, state_row(context))
+    finished = reduce_blocks("Sum", b.row_sum, b.row_blocks, STEP_ROWS, state_row(context))
     added = seq(reduce_blocks("Sum", b.tile_stat, b.row_blocks, STEP_ROWS), *rescaled)
-    only = If(condition=TILES == 1, then=seq(alone), otherwise=added)
-    return [note, *reduce_tile(context, "Sum", Const(0), blocks), only]
+    start = select(only, SMALLEST, 0)
+    return [
+        note,
+        *reduce_tile(context, "Sum", start, blocks),
+        If(condition=only, then=seq(finished), otherwise=added),
+    ]
 
 
 def _buffers(context: Context) -> tuple[Buffer, Buffer]:

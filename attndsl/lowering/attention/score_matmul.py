@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query
+from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
@@ -66,12 +66,7 @@ def score_tile(context: Context) -> Stage:
     elif keeps_keys(context):
         block = _kept_scores(context, target, place)
     else:
-        parts = over_parts(
-            context,
-            context.padded_head_size,
-            context.base_k,
-            lambda d0, width: _score_block(context, cols, d0, width),
-        )
+        parts = _score_parts(context, cols)
         store = Fixpipe(
             dst=target.region(place + _N0, TASK_ROWS, padded(cols), size),
             src=b.product.region(),
@@ -127,6 +122,19 @@ def _with_query(context: Context, body: Statement) -> Statement:
         return body
     query = cube_buffers(context).query
     return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, PADDED_ROWS), body))
+
+
+def _score_parts(context: Context, cols: Expr) -> Statement:
+    """The products of a block of keys, a part of the head size after the other."""
+    size, base_k, key = context.padded_head_size, context.base_k, cube_buffers(context).key
+    if not loads_wide_keys(context):
+        return over_parts(context, size, base_k, lambda d0, width: _score_block(context, cols, d0, width))
+
+    def product(d0: Expr, width: Expr) -> Statement:
+        return _score_product(context, key.region(d0 * padded(cols)), cols, d0, width, is_first(d0))
+
+    load = context.keys.load(context, key, _N0, cols, as_expr(0), context.head_dim)
+    return in_l1(key, load, over_parts(context, size, base_k, product))
 
 
 def _score_block(context: Context, cols: Expr, d0: Expr, width: Expr) -> Statement:

@@ -5,7 +5,7 @@ It needs probabilities with the final maximum and sum of each row.
 
 from __future__ import annotations
 
-from attndsl.expr import Symbol
+from attndsl.expr import Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import KEY_TILE, TILE, TILES
 from attndsl.tile.statements import If, Statement, seq
@@ -21,6 +21,14 @@ def takes_one_tile_at_once(context: Context) -> bool:
     takes of rows with an offset is rounded."""
     quantization = context.values.quantization
     return quantization is None or quantization.offset is None
+
+
+def alone(context: Context) -> Expr | None:
+    """Whether a tile is all that its rows see, no sink before it; None where no lowering of it pays."""
+    softmax = context.attention.softmax
+    if not takes_tiles_again(context) or (softmax is not None and softmax.sink is not None):
+        return None
+    return TILES == 1
 
 
 def tile_of_step(context: Context) -> Symbol:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attndsl.expr import Const, Expr, Symbol, round_up
+from attndsl.expr import Const, Expr, round_up
 from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import KEYS, REPEAT_LANES, SPAN, STEP_ROWS
-from attndsl.lowering.emit.row_operations import broadcast, by_row
+from attndsl.lowering.emit.row_operations import C0, broadcast, by_row
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.told_ends import telling_mask
@@ -55,17 +55,17 @@ def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> lis
 
 def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's scores as the cube left them, in fp32, and what modifiers need beside them."""
-    size, b = context.tile_keys, vector_buffers(context)
+    pitch, b = context.score_pitch, vector_buffers(context)
     arrives, widen = b.score, []
     if context.cube_dtype == "int8":
         arrives = int32_scores(context)
         widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
-    load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, size), src=source, where=context.where)
+    load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, pitch), src=source, where=context.where)
     return [
         *context.rows.first_of_step(),
         load,
         *(statement for each in modifiers.each for statement in each.load_rows(context)),
-        Let(symbol=SPAN, value=(STEP_ROWS - 1) * size + round_up(KEYS, REPEAT_LANES)),
+        Let(symbol=SPAN, value=(STEP_ROWS - 1) * pitch + round_up(KEYS, REPEAT_LANES)),
         *(statement for each in modifiers.each for statement in each.begin(context)),
         *widen,
         *scale_scores(context),
@@ -91,26 +91,30 @@ def _applied(context: Context, modifiers: Modifiers, *, of_probabilities: bool =
     return [*found, seq(*finish)]
 
 
-_ROW = Symbol("row")
 _OF_SPAN = (WithScalar, Unary, Convert)
 
 
 def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statement]:
-    """``statements``, those on a step's whole span row by row where tasks of one call see unequal numbers of
-    keys, as their masks tell: else short rows would cost as much as long ones."""
+    """``statements``, those on a step's whole span on its keys alone where tasks of one call see unequal
+    numbers of keys, as their masks tell: else short rows would cost as much as long ones.
+
+    A repeat of all rows at once: few instructions, so that the loads of the next step are not behind many.
+    """
     if telling_mask(context) is None:
         return list(statements)
-    return [_by_rows(context, each) for each in statements]
+    return [_by_columns(context, each) for each in statements]
 
 
-def _by_rows(context: Context, item: Statement) -> Statement:
+def _by_columns(context: Context, item: Statement) -> Statement:
     if not isinstance(item, _OF_SPAN) or not all(each.cols.same(SPAN) for each in (item.dst, item.src)):
         return item
-    place, lanes = _ROW * context.tile_keys, round_up(KEYS, REPEAT_LANES)
-    dst, src = (whole(each.buffer, each.offset + place, lanes) for each in (item.dst, item.src))
+    dst, src = (
+        each.buffer.region(each.offset + C0, STEP_ROWS, REPEAT_LANES, context.score_pitch)
+        for each in (item.dst, item.src)
+    )
     touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
     body = seq(replace(item, dst=dst, src=src))
-    return For(var=_ROW, end=STEP_ROWS, body=body, disjoint=touched, runs=True)
+    return For(var=C0, end=KEYS, step=REPEAT_LANES, body=body, disjoint=touched, runs=True)
 
 
 def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) -> Statement:
@@ -127,7 +131,7 @@ def with_tile_operands(context: Context, modifiers: Modifiers, rows: Statement) 
 def fill_tail(context: Context, value: Expr) -> Statement:
     """``value`` in the lanes after the last key, up to the end of their repeat."""
     score = vector_buffers(context).score
-    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, STEP_ROWS, REPEAT_LANES, context.tile_keys)
+    last = score.region(KEYS // REPEAT_LANES * REPEAT_LANES, STEP_ROWS, REPEAT_LANES, context.score_pitch)
     fill = FillLanes(dst=last, first_lane=KEYS % REPEAT_LANES, value=value)
     return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
 

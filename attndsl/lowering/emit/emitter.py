@@ -21,6 +21,7 @@ from attndsl.expr import (
     ExprLike,
     Load,
     Named,
+    OneOf,
     Scope,
     Select,
     Symbol,
@@ -34,7 +35,7 @@ from attndsl.expr.intervals import ANYTHING, Range, is_integral
 from attndsl.expr.reductions import Fold
 from attndsl.lowering.emit.floor_division import floored
 from attndsl.lowering.emit.inventory import Inventory
-from attndsl.lowering.emit.loop_scalars import REPEAT_LANES, own_rows
+from attndsl.lowering.emit.loop_scalars import REPEAT_LANES, ROWS_OF_STEP, own_rows
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.schedule_options import BAND_ROWS, Schedule
 from attndsl.lowering.signature.host_scalars import HOST, length_count
@@ -66,6 +67,7 @@ class Emitter:
         last_first: each block begins with the last of its items.
         of_results: a vector step is one on weighted sums and results, else on scores.
         of_core: a vector step has all rows of a vector core.
+        doubles_rows: a vector step on the scores of few keys has twice as many rows (attention/few_keys.py).
     """
 
     signature: KernelSignature
@@ -79,6 +81,7 @@ class Emitter:
     last_first: bool = False
     of_results: bool = False
     of_core: bool = False
+    doubles_rows: bool = False
 
     @property
     def dtype(self) -> str:
@@ -237,6 +240,27 @@ class Emitter:
             return self.rows_of_scores
         meaning = "query rows of one vector step on weighted sums and results"
         return self._option("resultRowsPerStep", "result_rows", meaning)
+
+    @property
+    def most_rows(self) -> Expr:
+        """Query rows of one vector step, at most."""
+        rows = self.rows_per_step
+        return rows * 2 if self.doubles_rows and not (self.of_core or self.of_results) else rows
+
+    @property
+    def rows_of_step(self) -> Expr:
+        """Query rows of a whole vector step of the running tile."""
+        return self.rows_per_step if self.most_rows is self.rows_per_step else ROWS_OF_STEP
+
+    @property
+    def score_pitch(self) -> Expr:
+        """Lanes from the scores of a row of the step to those of the next."""
+        return self.row_lanes if self.doubles_rows else self.tile_keys
+
+    @property
+    def row_lanes(self) -> OneOf:
+        """The scalar of the lanes of a row, of all keys of a tile or of half of them."""
+        return OneOf("scorePitch", values=(self.tile_keys, self.tile_keys // 2))
 
     def for_results(self) -> Self:
         """The same for steps on weighted sums and results."""

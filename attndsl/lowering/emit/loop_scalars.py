@@ -11,6 +11,7 @@ those of an item are:
     itemSlot  the item's slot of the statistics of the rows of all items in flight
     rowBegin, rows            the task's rows of one vector core
     r0, stepRows              first row of a vector step, and how many; head, queryIndex: where a row stands
+    rowsOfStep, scorePitch    rows of a whole step, and lanes of each, where few keys leave room for more rows
     span      lanes from a step's first score to its last, in whole repeats
 """
 
@@ -54,6 +55,7 @@ ROW_BEGIN = Symbol("rowBegin")
 ROWS = Symbol("rows")
 R0 = Symbol("r0")
 STEP_ROWS = Symbol("stepRows")
+ROWS_OF_STEP = Symbol("rowsOfStep")
 HEAD = Symbol("head")
 QUERY = Symbol("queryIndex")
 

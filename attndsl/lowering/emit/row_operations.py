@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
+from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, constant_value, minimum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.lowering.emit.loop_scalars import KEYS, LANES, REPEAT_LANES, STEP_ROWS
 from attndsl.lowering.emit.shorthands import whole
@@ -30,7 +30,7 @@ def broadcast(
     A whole step of rows is read. Eight rows fill 64 lanes of each copy, the copies of eight rows follow each
     other. ``copies``: so many instead; of one the blocks of all rows follow each other.
     """
-    rows, copies = emit.rows_per_step, copies or _copies(emit, blocks)
+    rows, copies = emit.rows_of_step, copies or _copies(emit, blocks)
     one = BroadcastRows(
         dst=blocks.region(_COPY if copies > 1 else 0, rows // STATISTIC_LANES, REPEAT_LANES, copies * LANES),
         src=whole(source, offset, rows),
@@ -52,7 +52,7 @@ def fill_row_blocks(emit: Emitter, blocks: Buffer, row: Expr, value: Expr, where
 
 def _copies(emit: Emitter, blocks: Buffer) -> int:
     """Blocks that a buffer has for each row of a step."""
-    return blocks.elements // (int(emit.rows_per_step.value) * _GROUP)
+    return min(BLOCK_COPIES, blocks.elements // (_most_rows(emit) * _GROUP))
 
 
 def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, column: Expr) -> Statement:
@@ -72,7 +72,7 @@ def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, col
 
     if copies == 1:
         return eight(Const(0), STEP_ROWS)
-    if emit.rows_per_step.value == _GROUP:
+    if _most_rows(emit) == _GROUP:
         emit.inventory.require(emit.rows_per_step <= _GROUP, "a vector step has one group of 8 rows")
         return eight(Const(0), STEP_ROWS)
     body = seq(Let(symbol=_ROWS, value=minimum(_GROUP, STEP_ROWS - _R8)), eight(_R8, _ROWS))
@@ -82,7 +82,7 @@ def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, col
 def by_row(emit: Emitter, op: str, target: Buffer, blocks: Buffer) -> Statement:
     """``target[r, :] = target[r, :] op blocks[r]`` over the keys of a tile."""
     step = with_row_statistic(
-        emit, op, target.region(C0, STEP_ROWS, REPEAT_LANES, emit.tile_keys), blocks, C0
+        emit, op, target.region(C0, STEP_ROWS, REPEAT_LANES, emit.score_pitch), blocks, C0
     )
     return For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(step), disjoint=(target,), runs=True)
 
@@ -132,7 +132,7 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     first = BlockReduce(
         op=op,
         dst=b.lanes.region(C0 // STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, width),
-        src=b.score.region(C0, STEP_ROWS, REPEAT_LANES, emit.tile_keys),
+        src=b.score.region(C0, STEP_ROWS, REPEAT_LANES, emit.score_pitch),
     )
     folded = b.lanes.region(0, STEP_ROWS, REPEAT_LANES, width)
     blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
@@ -153,6 +153,12 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     ]
 
 
+def keys_beside_start(emit: Emitter) -> Expr:
+    """The most keys of a tile that leave folded lanes to ``start`` of ``reduce_tile``: it is then among what
+    each row is reduced of."""
+    return (folded_lanes(emit) - STATISTIC_LANES) * STATISTIC_LANES
+
+
 def reduce_blocks(op: str, target: Buffer, blocks: Buffer, rows: Expr, offset: Expr | int = 0) -> Statement:
     """``target[offset + r] = op over blocks[r]``, of a block of 8 lanes a row, for whole groups of 8 rows."""
     groups = ceil_div(rows, STATISTIC_LANES)
@@ -161,3 +167,10 @@ def reduce_blocks(op: str, target: Buffer, blocks: Buffer, rows: Expr, offset: E
         dst=target.region(offset, groups, STATISTIC_LANES, STATISTIC_LANES),
         src=blocks.region(0, groups, REPEAT_LANES, REPEAT_LANES),
     )
+
+
+def _most_rows(emit: Emitter) -> int:
+    """Rows of a step, at most, as this schedule has them."""
+    found = constant_value(emit.most_rows)
+    assert found is not None
+    return int(found)

@@ -97,12 +97,13 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
     step, results, rows = emit.rows_of_scores, emit.rows_of_results, emit.rows_per_vector
-    tile, flight, most = step * emit.tile_keys, emit.ring * rows, maximum(step, results)
-    statistics = emit.rows_per_step * (BLOCK_COPIES * STATISTIC_LANES)
+    tile, flight = step * emit.tile_keys, emit.ring * rows
+    steps = step * 2 if emit.doubles_rows else step
+    most, statistics = maximum(steps, results), emit.most_rows * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
     score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots)
     prob = _probabilities(emit, tile)
-    lanes = ub("lanes", "float32", step * folded_lanes(emit), "reduction over the tile, one repeat a row")
+    lanes = ub("lanes", "float32", steps * folded_lanes(emit), "reduction over the tile, one repeat a row")
     return VectorBuffers(
         score=score,
         prob=prob,

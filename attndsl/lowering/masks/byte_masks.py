@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.expr import Const, Expr, Symbol, as_expr
+from attndsl.expr import Const, Expr, Symbol, as_expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
@@ -22,6 +22,7 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEYS,
     R0,
+    REPEAT_LANES,
     ROW_BEGIN,
     STEP_ROWS,
 )
@@ -40,12 +41,15 @@ from attndsl.lowering.masks.mask_bits import (
     widened,
 )
 from attndsl.lowering.masks.mask_kind import MaskKind
-from attndsl.lowering.masks.told_ends import bytes_mask
+from attndsl.lowering.masks.told_ends import FIRST_HIDDEN, bytes_mask, telling_mask
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Fill, LoadRows
-from attndsl.tile.statements import For, If, Statement, seq
+from attndsl.tile.statements import For, If, Let, Statement, seq
 
 _ROW, _POSITION = Symbol("row"), Symbol("position")
+_FIRST = Const(0)
+_HIDING = Symbol("hidingFrom")
+"""Keys of the running tile in front of the first repeat that a mask may hide one of."""
 
 
 def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
@@ -150,7 +154,8 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     """Loaded with each step of rows, and made into bits position by position.
 
     Often a step has the heads of one position: the bytes of its first are widened beside the first step of
-    the scores, unless another modifier widens the same.
+    the scores, unless another modifier widens the same. Where the bytes tell the first key that is hidden
+    from the task, whole repeats in front of it are left alone: all but the last where none is hidden.
     """
     pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0
@@ -158,24 +163,32 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
     positions = last - first + 1
     others = (bytes_mask(each) for each in context.attention.modifiers if isinstance(each, nodes.Replace))
     shared = sum(each is not None and each.tensor.name == mask.name for each in others) > 1
+    telling = telling_mask(context)
+    told = telling is not None and telling.modifier is node and not shared
+    begin: Expr = _HIDING if told else Const(0)
+    keys = KEYS - begin
 
     def bits(position: Expr) -> Region:
         return work.keep.region(position * (pitch // 8), 1, pitch // 8)
 
     def load_rows(context: Context) -> list[Statement]:
         along = context.stride(mask.name, "Q")
-        offset: Expr = (FIRST_QUERY + first) * along + FIRST_KEY
+        offset: Expr = (FIRST_QUERY + first) * along + FIRST_KEY + begin
         if "B" in mask.axes:
             offset = BATCH * context.stride(mask.name, "B") + offset
-        source = context.gm(mask.name, offset, positions, KEYS, along)
-        return [LoadRows(dst=work.loaded.region(0, positions, KEYS, pitch), src=source, where=node.where)]
+        source = context.gm(mask.name, offset, positions, keys, along)
+        return [LoadRows(dst=work.loaded.region(0, positions, keys, pitch), src=source, where=node.where)]
+
+    def prepare_tile(context: Context) -> list[Statement]:
+        hidden = maximum(0, minimum(FIRST_HIDDEN - FIRST_KEY, KEYS - 1))
+        return [Let(symbol=_HIDING, value=hidden // REPEAT_LANES * REPEAT_LANES)] if told else []
 
     def apply(context: Context) -> list[Statement]:
-        of_position = to_bits(node, work, _POSITION * pitch, bits(_POSITION))
+        of_position = to_bits(node, work, _POSITION * pitch, bits(_POSITION), keys)
         each = For(var=_POSITION, end=positions, body=of_position, disjoint=(work.keep,), runs=True)
         if shared:
             return [each]
-        return [compared(node, work, bits(as_expr(0))), replace(each, begin=Const(1), runs=False)]
+        return [compared(node, work, bits(as_expr(0)), keys), replace(each, begin=Const(1), runs=False)]
 
     return Modifier(
         title=_title(context, node, mask),
@@ -183,9 +196,10 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
         load_rows=load_rows,
-        begin=lambda context: [] if shared else [widened(node, work, as_expr(0))],
+        prepare_tile=prepare_tile,
+        begin=lambda context: [] if shared else [widened(node, work, as_expr(0), keys)],
         apply=apply,
-        finish=lambda context: [_select(context, node, bits((row + _ROW) // HEADS - first))],
+        finish=lambda context: [_select(context, node, bits((row + _ROW) // HEADS - first), begin)],
     )
 
 
@@ -194,12 +208,11 @@ def _title(context: Context, node: nodes.Replace, mask: nodes.Input) -> str:
     return f"score = {node.value:g} where {mask.name} {what} the key  ({context.spec_line(node.where)})"
 
 
-def _select(context: Context, node: nodes.Replace, bits: Region) -> For:
-    """Each row of the step keeps the scores that its bits keep."""
+def _select(context: Context, node: nodes.Replace, bits: Region, begin: Expr = _FIRST) -> For:
+    """Each row of the step keeps the scores that its bits keep, of the keys from ``begin`` on."""
     touched = (vector_buffers(context).score,)
-    return For(
-        var=_ROW, end=STEP_ROWS, body=seq(hide_lanes(context, node, _ROW, bits)), disjoint=touched, runs=True
-    )
+    body = seq(hide_lanes(context, node, _ROW, bits, begin))
+    return For(var=_ROW, end=STEP_ROWS, body=body, disjoint=touched, runs=True)
 
 
 BYTE_MASK = MaskKind(

@@ -12,6 +12,7 @@ from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import SelectOrScalar
 from attndsl.tile.statements import Statement
 
+_ALL = Const(0)
 _PLAIN = (0.0, 1.0, float("inf"), float("-inf"))
 """Values that need no name."""
 
@@ -19,7 +20,7 @@ _PLAIN = (0.0, 1.0, float("inf"), float("-inf"))
 def score_lanes(context: Context, row: Expr) -> Region:
     """The scores of the tile's keys in a row of the step, whole repeats."""
     lanes = round_up(KEYS, REPEAT_LANES)
-    return whole(vector_buffers(context).score, row * context.tile_keys, lanes)
+    return whole(vector_buffers(context).score, row * context.score_pitch, lanes)
 
 
 def hidden_value(context: Context, node: nodes.Replace) -> Const:
@@ -32,8 +33,11 @@ def hidden_value(context: Context, node: nodes.Replace) -> Const:
     return context.inventory.constant("maskedScore", value, "score of a key that a mask hides")
 
 
-def hide_lanes(context: Context, node: nodes.Replace, row: Expr, bits: Region) -> Statement:
-    """A row of the step keeps the scores that these bits keep; lanes after the last key are left alone."""
+def hide_lanes(
+    context: Context, node: nodes.Replace, row: Expr, bits: Region, begin: Expr = _ALL
+) -> Statement:
+    """A row of the step keeps the scores that these bits keep, of the keys from ``begin`` on; lanes after the
+    last key are left alone."""
     value = hidden_value(context, node)
-    lanes = whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
+    lanes = whole(vector_buffers(context).score, row * context.score_pitch + begin, KEYS - begin)
     return SelectOrScalar(dst=lanes, bits=bits, src=lanes, scalar=value, where=node.where)

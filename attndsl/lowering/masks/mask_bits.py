@@ -50,19 +50,19 @@ def bytes_of_positions(context: Context, mask: nodes.Input) -> ByteBuffers:
     return mask_buffers(context, mask, pitch, context.rows.positions_of_step(context))
 
 
-def to_bits(node: nodes.Replace, work: ByteBuffers, begin: Expr, bits: Region) -> Seq:
-    """The bits of the mask that was loaded to ``begin``."""
-    return seq(widened(node, work, begin), compared(node, work, bits))
+def to_bits(node: nodes.Replace, work: ByteBuffers, begin: Expr, bits: Region, keys: Expr = KEYS) -> Seq:
+    """The bits of the mask of ``keys`` keys that was loaded to ``begin``."""
+    return seq(widened(node, work, begin, keys), compared(node, work, bits, keys))
 
 
-def widened(node: nodes.Replace, work: ByteBuffers, begin: Expr) -> Statement:
+def widened(node: nodes.Replace, work: ByteBuffers, begin: Expr, keys: Expr = KEYS) -> Statement:
     """The bytes that were loaded to ``begin`` in fp16."""
-    loaded = whole(work.loaded, begin, KEYS)
-    return Convert(dst=whole(work.wide, 0, KEYS), src=loaded, mode="CAST_NONE", where=node.where)
+    loaded = whole(work.loaded, begin, keys)
+    return Convert(dst=whole(work.wide, 0, keys), src=loaded, mode="CAST_NONE", where=node.where)
 
 
-def compared(node: nodes.Replace, work: ByteBuffers, bits: Region) -> Statement:
+def compared(node: nodes.Replace, work: ByteBuffers, bits: Region, keys: Expr = KEYS) -> Statement:
     """The bits of bytes in fp16: 1 keeps the score of a key."""
-    half = whole(work.wide, 0, round_up(KEYS, HALF_REPEAT))
+    half = whole(work.wide, 0, round_up(keys, HALF_REPEAT))
     kept = "NE" if isinstance(node.condition, nodes.Opposite) else "EQ"
     return CompareWithScalar(dst=bits, src=half, scalar=Const(0), mode=kept, where=node.where)

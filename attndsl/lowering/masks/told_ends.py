@@ -1,9 +1,10 @@
-"""Where the keys end that a mask in bytes shows, as the bytes tell it.
+"""Where the keys end that a mask in bytes shows, and where it first hides one, as the bytes tell it.
 
 A mask is data: nothing but its bytes says which keys no row of a task sees. Where blocks are selected, the
-vector cores look through it once, before all items, and leave the end of the keys that each position sees
-(selection/find_key_ends.py); a task then goes as far as one of its positions. A position that sees no key
-at all has all of them: its hidden keys share the weight.
+vector cores look through it once, before all items, and leave the end of the keys that each position sees and
+its first hidden key (selection/find_key_ends.py); a task then goes as far as one of its positions, and hides
+nothing in front of the first key that is hidden from one. A position that sees no key at all has all of them:
+its hidden keys share the weight.
 
 Of a mask that puts the lowest number, not -inf, hidden keys have no weight beside a score above that number.
 """
@@ -18,7 +19,12 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, LOWEST, QUERIES
 from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.statements import Let, Statement
 
+TOLD = 2
+"""Numbers of each position: the end of the keys that it sees, and ``2 * keys - j`` of its first hidden key j,
+or ``keys`` if none is hidden."""
+FIRST_HIDDEN = Symbol("firstHidden")
 _POSITION = Symbol("p")
 _HIDES = (float("-inf"), float(LOWEST.value))
 _AXES: nodes.Axes = ("Q", "T")
@@ -56,15 +62,25 @@ def bytes_mask(modifier: nodes.Replace) -> BytesMask | None:
 
 
 def key_ends_tensor(context: Context) -> GlobalTensor:
-    """The workspace tensor of the ends, one for each position of the longest batch row."""
-    positions = context.host(context.signature.extents["Q"])
-    meaning = "ends of the keys that positions see"
-    return context.inventory.tensor("keyEnds", "int32", positions, "device", meaning)
+    """The workspace tensor of the ends and first hidden keys, of each position of the longest batch row."""
+    told = context.host(context.signature.extents["Q"]) * TOLD
+    meaning = "ends of the keys that positions see, and their first hidden keys"
+    return context.inventory.tensor("keyEnds", "int32", told, "device", meaning)
 
 
 def told_end(context: Context) -> Expr | None:
     """The end of the keys that some position of the task sees; None where nothing tells."""
+    return None if telling_mask(context) is None else _largest(context, 0, "LastEnd")
+
+
+def first_hidden(context: Context) -> list[Statement]:
+    """The first key that is hidden from some position of the task, where the mask tells it."""
     if telling_mask(context) is None:
-        return None
-    end = key_ends_tensor(context).at(FIRST_QUERY + _POSITION)
-    return Fold("max", end, _POSITION.name, QUERIES, "LastEnd")
+        return []
+    keys = context.host(context.signature.extents["T"])
+    return [Let(symbol=FIRST_HIDDEN, value=TOLD * keys - _largest(context, 1, "FirstHidden"))]
+
+
+def _largest(context: Context, which: int, title: str) -> Expr:
+    number = key_ends_tensor(context).at((FIRST_QUERY + _POSITION) * TOLD + which)
+    return Fold("max", number, _POSITION.name, QUERIES, title)

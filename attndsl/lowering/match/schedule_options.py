@@ -19,8 +19,10 @@ MANY_ROWS = 2 * BAND_ROWS
 """Rows of a task of prompts, the most that is legal: their numbers take the unified buffer."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
-OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16}
-"""Defaults where blocks of keys are selected: items are short, and results a good part of them."""
+OF_LONG_KEYS: Mapping[str, int | str] = {"key_copies": "whole"}
+"""Defaults of keys with more channels than a matrix multiply takes."""
+OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16, "few_keys": "auto"}
+"""Defaults where blocks of keys are selected: items are short, results and waits a good part of them."""
 OF_LONG_PROMPTS: Mapping[str, int | str] = {"prob_layout": "fractals"}
 """Defaults of tasks of many rows whose heads have more than :data:`NARROW_HEAD` channels: the cube's copies
 limit them. With fewer channels the vector cores do, which fractals cost more instructions."""
@@ -90,6 +92,10 @@ class Schedule:
         first_stores: who stores first to the slots of score tiles: "vector": vector cores store zeros before
             the cube has scores, so that L2 holds the slots; "cube": nobody does; "auto": vector cores for
             tasks of several bands of rows, where they can.
+        key_copies: how keys come to L1 that have more channels than a matrix multiply takes: "parts", each
+            for its product, or "whole". Bears on tasks of one band of rows.
+        few_keys: score rows of a vector step where an item's only tile has no more keys than half a tile:
+            "same": ``rows``; "double": twice as many; "auto": "double" where that can be.
     """
 
     tile_k: int = 512
@@ -115,6 +121,8 @@ class Schedule:
     value_source: str = "auto"
     first_stores: str = "auto"
     prob_layout: str = "rows"
+    key_copies: str = "parts"
+    few_keys: str = "same"
 
     @property
     def prefetch_distance(self) -> int:
@@ -223,6 +231,8 @@ _LEGAL = {
     "value_source": Legal(words=("auto", "memory", "keys")),
     "first_stores": Legal(words=("auto", "vector", "cube")),
     "prob_layout": Legal(words=("rows", "fractals")),
+    "key_copies": Legal(words=("parts", "whole")),
+    "few_keys": Legal(words=("same", "auto", "double")),
 }
 
 

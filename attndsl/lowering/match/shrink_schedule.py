@@ -101,6 +101,14 @@ def _to(option: str, value: int | str) -> Change:
     return change
 
 
+def _keys_in_parts(schedule: Schedule, room: Room) -> Schedule | None:
+    """Keys come part by part; queries may have their slots again."""
+    if schedule.key_copies == "parts":
+        return None
+    slots = "auto" if room.is_open("query_slots") else schedule.query_slots
+    return replace(schedule, key_copies="parts", query_slots=slots)
+
+
 def _where(holds: Callable[[Schedule], bool], change: Change) -> Change:
     """The change of the schedules for which a condition holds."""
     return lambda schedule, room: change(schedule, room) if holds(schedule) else None
@@ -168,6 +176,7 @@ STEPS: tuple[Step, ...] = (
         _where(lambda s: s.query_slots == "auto", _to("query_slots", 1)),
         "the queries of the next item can wait",
     ),
+    Step("key_copies", "L1", _keys_in_parts, "parts of keys take more time, whole ones more room"),
     Step(
         "value_source",
         "L1",
@@ -182,6 +191,12 @@ STEPS: tuple[Step, ...] = (
         "with one band of rows there is time to read keys again while the vector cores work",
     ),
     Step("result_slots", "UB", _to("result_slots", 1), "results are loaded once a tile"),
+    Step(
+        "few_keys",
+        "UB",
+        _where(lambda s: s.few_keys == "auto", _to("few_keys", "same")),
+        "twice the rows for few keys help some items alone",
+    ),
     Step(
         "slots",
         "UB",

@@ -14,11 +14,12 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import STEP_ROWS
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import leaving_rows
+from attndsl.lowering.emit.vector_buffers import leaving_rows, vector_buffers
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.match.padded_queries import pads_rows
 from attndsl.lowering.match.stored_inputs import stored_plain
 from attndsl.lowering.results.elementwise_results import FORMS, row_operation
+from attndsl.lowering.results.only_tile import finishes_only_tiles
 from attndsl.lowering.results.row_numbers import RowStatistics
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer
@@ -94,10 +95,15 @@ def _rounded(context: Context, source: Buffer, offset: Expr, step: RowStatistics
 
 
 def result_rows(context: Context, dtype: str, pitch: Const) -> Buffer:
-    """Where the rows of a step leave from in the dtype of the result, ``pitch`` lanes each."""
+    """Where the rows of a step leave from in the dtype of the result, ``pitch`` lanes each.
+
+    Where rows of only tiles leave from the place of probabilities, those of several tiles do, too.
+    """
     meaning = "finished rows in the dtype of the result"
     if dtype == "float32":
         return leaving_rows(context, "result", meaning)
+    if finishes_only_tiles(context):
+        return vector_buffers(context).prob
     slots = context.schedule.result_slots
     return context.in_ub("result", dtype, context.rows_per_step * pitch, meaning, slots)
 

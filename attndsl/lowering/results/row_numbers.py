@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, maximum
 from attndsl.graph import nodes
+from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import SMALLEST
 from attndsl.lowering.emit.row_operations import broadcast
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.operands.row_functions import block_lanes, row_function
 from attndsl.lowering.rows.row_space import EachRun, RowRun
@@ -113,7 +114,8 @@ def _log_sum_exp(context: Context, node: nodes.Node, target: Buffer, rows: RowSt
 def _where_no_key(
     context: Context, target: Buffer, value: Expr, rows: RowStatistics, where: SourceLine
 ) -> list[Statement]:
-    """``value`` in the rows that have seen no key: their sum is 0, or the smallest number in its place.
+    """``value`` in the rows that have seen no key: their sum is 0, or the smallest number in its place, once
+    or in each folded lane.
 
     Leaves the sums in ``row_blocks``.
     """
@@ -122,10 +124,17 @@ def _where_no_key(
     meaning = "one bit a lane: 1 where a row has seen a key"
     name = "coreHasKeys" if context.of_core else "rowHasKeys"
     bits = context.in_ub(name, "uint8", maximum(size // 8, _BITS), meaning)
-    kept, empty = whole(bits, 0, size // 8), SMALLEST if rows.clamped else Const(0.0)
+    kept, empty = whole(bits, 0, size // 8), _sum_without_key(context, rows)
     return [
         Note(text=f"{value} in rows without a key"),
         rows.spread(context, nodes.RowSum, sums),
         CompareWithScalar(dst=kept, src=block_lanes(context, sums), scalar=empty, mode="GT", where=where),
         SelectOrScalar(dst=lanes, bits=kept, src=lanes, scalar=value, where=where),
     ]
+
+
+def _sum_without_key(context: Context, rows: RowStatistics) -> Expr:
+    """The largest sum of a row that has seen no key."""
+    if alone(context) is not None:  # each folded lane may have begun with the smallest number
+        return SMALLEST * folded_lanes(context)
+    return SMALLEST if rows.clamped else Const(0.0)

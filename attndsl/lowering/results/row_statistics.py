@@ -11,7 +11,6 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import ROWS
 from attndsl.lowering.emit.shorthands import in_steps
-from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import RowStatistics, row_numbers, statistics_of_item
@@ -58,31 +57,25 @@ def write_statistics(context: Context, when: Expr | None = None) -> Stage:
     )
 
 
-def store_statistics(
-    context: Context, rows: RowStatistics, places: tuple[Buffer, ...] = ()
-) -> list[Statement]:
-    """The functions of the statistics of a step's rows that are results.
-
-    ``places``: buffers of one lifetime, of which scores are one, that they leave from instead of their own.
-    """
-    return [_leave(context, output, rows, places) for output in context.computation.statistics]
+def store_statistics(context: Context, rows: RowStatistics) -> list[Statement]:
+    """The functions of the statistics of a step's rows that are results."""
+    return [_leave(context, output, rows) for output in context.computation.statistics]
 
 
-def _leave(
-    context: Context, output: nodes.Output, rows: RowStatistics, places: tuple[Buffer, ...]
-) -> Statement:
+def _leave(context: Context, output: nodes.Output, rows: RowStatistics) -> Statement:
     copied = isinstance(output.source, nodes.Repeat)
     node = output.source.source if isinstance(output.source, nodes.Repeat) else output.source
-    leaving = vector_buffers(context).score if places else _own_place(context)
+    leaving = _place(context)
     made = row_numbers(context, node, leaving, rows)
     lanes = STATISTIC_LANES if copied else Const(1)
-    return Alloc(buffers=places or (leaving,), body=seq(*made, _store(context, output, leaving, lanes, rows)))
+    return Alloc(buffers=(leaving,), body=seq(*made, _store(context, output, leaving, lanes, rows)))
 
 
-def _own_place(context: Context) -> Buffer:
+def _place(context: Context) -> Buffer:
+    """Where a statistic of the rows of a step leaves from."""
     s = context.schedule
     return context.in_ub(
-        "statisticOut",
+        "coreStatisticOut" if context.of_core else "statisticOut",
         "float32",
         context.rows_per_step * STATISTIC_LANES,
         "a row statistic, one block a row",

@@ -58,13 +58,14 @@ _FP32 = 4
 
 
 def number_lanes(context: Context) -> Seq:
-    """For each lane of a position its block, and the bytes to that block's first key.
+    """A 1 for each row of a step; for each lane of a position its block, and the bytes to its first key.
 
     Lanes after the blocks of a tile read its last key instead; what they hold is discarded.
     """
     b, last_key = selection_buffers(context), context.tile_keys - 1
     numbers, offset = whole(b.lane_number), whole(b.lane_offset)
     return seq(
+        Fill(dst=whole(b.ones), value=Const(1)),
         LaneNumbers(dst=numbers, first=Const(0)),
         WithScalar(op="Muls", dst=offset, src=numbers, scalar=step_of(context) * _FP32),
         WithScalar(op="Mins", dst=offset, src=offset, scalar=last_key * _FP32),
@@ -89,15 +90,6 @@ def tile_blocks(context: Context) -> list[Statement]:
         Let(symbol=FIRST_BLOCK, value=select(KEY_TILE == 0, 0, _ended(context, FIRST_KEY))),
         *_at_key(context, FIRST_BLOCK, FIRST_KEY + context.tile_keys),
         Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
-    ]
-
-
-def only_tile_blocks(context: Context) -> list[Statement]:
-    """The blocks of an item's only tile, which zeros follow: it completes all that it begins."""
-    return [
-        Let(symbol=FIRST_BLOCK, value=Const(0)),
-        *_at_key(context, Const(0), FIRST_KEY + context.tile_keys),
-        Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, maximum(_BEGUN, _ENDED))),
     ]
 
 

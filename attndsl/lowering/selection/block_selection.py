@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, minimum
 from attndsl.lowering.attention.attention_loop import FurtherUse
-from attndsl.lowering.attention.key_range import only_tile_bounds
+from attndsl.lowering.attention.key_range import first_key_of_tile
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.second_run import takes_one_tile_at_once
 from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
@@ -29,10 +29,12 @@ from attndsl.lowering.emit.loop_scalars import (
     R0,
     ROW_BEGIN,
     ROWS,
+    TILE,
     TILES,
 )
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.masks.told_ends import first_hidden
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
@@ -40,7 +42,6 @@ from attndsl.lowering.selection.block_scores import (
     completed_blocks,
     next_window,
     number_lanes,
-    only_tile_blocks,
     rest_blocks,
     take_blocks,
     tile_blocks,
@@ -85,17 +86,14 @@ def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
     total = Let(symbol=TOTAL_BLOCKS, value=blocks, where=node.where)
     doc = "Probabilities of a step's rows, from their exponentials, added to the sums of their positions."
     add = _stage(context, "AddHeads", doc, seq(*add_heads(context)))
-    only_blocks = seq(*only_tile_bounds(context), *only_tile_blocks(context), _take_blocks(context))
-    doc = "The blocks of an item's only tile, from the sums that its softmax left."
-    at_once = _stage(context, "SelectAtOnce", doc, seq(If(condition=TILES == 1, then=only_blocks)))
     one = takes_one_tile_at_once(context)
     return FurtherUse(
-        scalars=(own_positions(), total),
+        scalars=(own_positions(), total, *first_hidden(context)),
         begin=_stage(
             context, "StartSelection", "No probabilities are added yet.", seq(clear_window(context))
         ),
         of_rows=[If(condition=TILES == 1, then=seq(add))] if one else [],
-        of_tile=at_once if one else None,
+        of_tile=_select_blocks(context, (TILES == 1) | (TILE >= TILES) if one else TILE >= TILES),
         again=_select_tile(context, modifiers, add),
         finish=(_select_rest(context), _write_selection(context)),
     )
@@ -112,8 +110,15 @@ def _stage(context: Context, name: str, doc: str, body: Seq) -> Stage:
     )
 
 
+def _select_blocks(context: Context, summed: Expr) -> Stage:
+    """The blocks that a tile completes, where its probabilities are ``summed``."""
+    blocks = seq(*first_key_of_tile(context), *tile_blocks(context), _take_blocks(context))
+    doc = "The blocks of a tile with all probabilities: an item's only one, or one that comes again."
+    return _stage(context, "SelectBlocks", doc, seq(If(condition=summed, then=blocks)))
+
+
 def _select_tile(context: Context, modifiers: Modifiers, add: Stage) -> Statement:
-    """Probabilities of a tile that comes again, summed over heads, and the blocks that it completes."""
+    """Probabilities of a tile that comes again, summed over heads."""
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
@@ -127,13 +132,11 @@ def _select_tile(context: Context, modifiers: Modifiers, add: Stage) -> Statemen
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 
-    over_rows = in_steps(ROWS, context.rows_per_step, one_step, context.where)
+    over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)
     return seq(
         Note(text="the tile again: probabilities with the final maximum and sum of each row"),
         _next_window(context),
         with_tile_operands(context, modifiers, over_rows),
-        *tile_blocks(context),
-        _take_blocks(context),
     )
 
 

@@ -8,15 +8,16 @@ position, the last level leaves its sums, and no sum is added to what was there 
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, select
+from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import HEADS, KEYS, R0, SMALLEST, STEP_ROWS
-from attndsl.lowering.emit.row_operations import broadcast, by_row
+from attndsl.lowering.emit.loop_scalars import HEADS, KEYS, R0, SMALLEST, STEP_ROWS, TILES
+from attndsl.lowering.emit.row_operations import broadcast, by_row, keys_beside_start
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import row_inverses, vector_buffers
 from attndsl.lowering.selection.selection_buffers import lead, pitch, selection_buffers, top_k
 from attndsl.tile.buffers import Buffer, Region
-from attndsl.tile.instructions import Binary, Fill, WithScalar
+from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
 _ROW, _ADDED = Symbol("row"), Symbol("addedRows")
@@ -30,11 +31,17 @@ def add_heads(context: Context) -> list[Statement]:
     b = vector_buffers(context)
     inverses = row_inverses(context)
     row_sum, inverse = (whole(each, state_row(context), STEP_ROWS) for each in (b.row_sum, inverses))
+    ones = whole(selection_buffers(context).ones, 0, STEP_ROWS)
+    clamp = WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=top_k(context).where)
+    clamped: Statement = clamp
+    if alone(context) is not None:
+        # the sums of an only tile with few keys begin with the smallest number: attention/row_sums.py
+        others = (TILES != 1) | (keys_beside_start(context) < KEYS)
+        clamped = If(condition=others, then=seq(clamp))
     return [
         Note(text="score = score / rowSum, then added to the sums of its position"),
-        WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=top_k(context).where),
-        Fill(dst=inverse, value=Const(1)),
-        Binary(op="Div", dst=inverse, first=inverse, second=row_sum),
+        clamped,
+        Binary(op="Div", dst=inverse, first=ones, second=row_sum),
         broadcast(context, b.row_blocks, inverses, state_row(context)),
         by_row(context, "Mul", b.score, b.row_blocks),
         *(_add_pairs(context, apart) for apart in levels(context)),
@@ -76,7 +83,7 @@ def rows_of_sums(context: Context) -> Expr:
 
 
 def _probabilities(context: Context, row: Expr) -> Region:
-    return whole(vector_buffers(context).score, row * context.tile_keys, KEYS)
+    return whole(vector_buffers(context).score, row * context.score_pitch, KEYS)
 
 
 def _add_rows(context: Context) -> list[Statement]:

@@ -48,6 +48,7 @@ class SelectionBuffers:
     term: Buffer
     records: Buffer
     bits: Buffer
+    ones: Buffer
 
 
 def _add_sort_units(context: Context) -> None:
@@ -144,6 +145,7 @@ def selection_buffers(context: Context) -> SelectionBuffers:
         term=ub("blockTerm", "float32", lanes, "one term of the scores; then best blocks and new ones"),
         records=ub("blockRecords", "float32", lanes * RECORD_LANES, "blocks of a tile, sorted in groups"),
         bits=ub("blockBits", "uint8", maximum(lanes // 8, 32), "one bit a lane"),
+        ones=ub("ones", "float32", context.most_rows, "1 for each row of a step, to invert its sum"),
     )
 
 

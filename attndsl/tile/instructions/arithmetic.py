@@ -19,7 +19,9 @@ from attndsl.tile.instructions.vector import (
     OnArrays,
     OneSource,
     VectorInstruction,
+    alike_rules,
     count_form_rules,
+    lanes_of,
     number,
     operands,
     reinterpreted,
@@ -89,7 +91,7 @@ class FillLanes(OnArrays):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Unary(FromTable, OneSource, OnArrays):
-    """``dst = op(src)`` for an operation of ``_UNARY``; count form."""
+    """``dst = op(src)`` for an operation of ``_UNARY``; count form, or rows of one repeat."""
 
     operations = _UNARY
     noun = "operation of one operand"
@@ -99,18 +101,18 @@ class Unary(FromTable, OneSource, OnArrays):
         self.operations[self.op](src, out=dst)
 
     def text(self, names: Names) -> str:
-        return f"{self.op}({operands(names, self.dst, self.src)}, {names.expr(self.dst.cols)});"
+        return f"{self.op}({operands(names, self.dst, self.src)}, {lanes_of(names, self.dst, self.src)});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from count_form_rules(self.dst, self.src)
+        yield from alike_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _FLOAT, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WithScalar(FromTable, OneSource, OnArrays):
-    """``dst = op(src, scalar)`` for an operation of ``_WITH_SCALAR``; count form."""
+    """``dst = op(src, scalar)`` for an operation of ``_WITH_SCALAR``; count form, or rows of one repeat."""
 
     operations = _WITH_SCALAR
     noun = "operation with a scalar"
@@ -122,11 +124,12 @@ class WithScalar(FromTable, OneSource, OnArrays):
 
     def text(self, names: Names) -> str:
         scalar = number(names, self.dst, self.scalar)
-        return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {names.expr(self.dst.cols)});"
+        lanes = lanes_of(names, self.dst, self.src)
+        return f"{self.op}({operands(names, self.dst, self.src)}, {scalar}, {lanes});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from count_form_rules(self.dst, self.src)
+        yield from alike_rules(self.dst, self.src)
         yield from dtype_rule(self.dst.buffer.dtype, _ARITHMETIC, "destination")
         yield from dtype_rule(self.src.buffer.dtype, (self.dst.buffer.dtype,), "source")
 

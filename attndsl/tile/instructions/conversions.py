@@ -17,7 +17,8 @@ from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.tile.instructions.vector import (
     OnArrays,
     OneSource,
-    count_form_rules,
+    alike_rules,
+    lanes_of,
     operands,
     repeat_stride,
 )
@@ -42,7 +43,8 @@ def _converted(values: Array, source: str, dtype: str, mode: str) -> Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Convert(OneSource, OnArrays):
-    """``dst = Cast(src)`` with a rounding mode; count form. fp32 to fp32 rounds to integral values."""
+    """``dst = Cast(src)`` with a rounding mode; count form, or rows of one repeat. fp32 to fp32 rounds to
+    integral values."""
 
     api: ClassVar[str] = "Cast"
     operation: ClassVar[str] = "Convert"
@@ -68,11 +70,12 @@ class Convert(OneSource, OnArrays):
 
     def text(self, names: Names) -> str:
         mode = f"RoundMode::{self.mode}"
-        return f"Cast({operands(names, self.dst, self.src)}, {mode}, {names.expr(self.dst.cols)});"
+        lanes = lanes_of(names, self.dst, self.src)
+        return f"Cast({operands(names, self.dst, self.src)}, {mode}, {lanes});"
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from super().limits(architecture)
-        yield from count_form_rules(self.dst, self.src)
+        yield from alike_rules(self.dst, self.src)
         pair = (self.src.buffer.dtype, self.dst.buffer.dtype)
         if self.mode not in self._PAIRS.get(pair, ()):
             yield f"Cast from {pair[0]} to {pair[1]} has no {self.mode}"

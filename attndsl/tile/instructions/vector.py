@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from attndsl.expr import Const, Expr, Named, as_expr, constant_value
+from attndsl.expr import Const, Expr, Named, alternatives, as_expr, constant_value
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import Array, Instruction, Machine, Names, is_one, view
@@ -130,19 +130,38 @@ def count_form_rules(*regions: Region) -> Iterator[Finding]:
             yield f"{region} has several rows, the count form takes one"
 
 
+def alike_rules(dst: Region, src: Region) -> Iterator[Finding]:
+    """Both are contiguous, or rows of lanes of one repeat of the wider dtype."""
+    if is_one(dst.rows) and is_one(src.rows):
+        return
+    if not dst.rows.same(src.rows):
+        yield f"{dst} and {src} have different numbers of rows"
+    widest = min(repeat_elements(region.buffer.dtype) for region in (dst, src))
+    yield from at_most_rule(dst.cols, widest, "lanes a row")
+
+
+def lanes_of(names: Names, dst: Region, src: Region) -> str:
+    """The lanes of an operation of one operand: their count, or mask, repeats and strides of rows."""
+    if is_one(dst.rows):
+        return names.expr(dst.cols)
+    strides = f"1, 1, {repeat_stride(names, dst)}, {repeat_stride(names, src)}"
+    return f"{names.expr(dst.cols)}, {names.expr(dst.rows)}, UnaryRepeatParams({strides})"
+
+
 def row_form_rules(region: Region, architecture: Architecture, wide: bool = False) -> Iterator[Finding]:
     """The form with strides; ``wide``: rows may have more lanes than one repeat."""
     block, lanes = block_elements(region.buffer.dtype), repeat_elements(region.buffer.dtype)
-    yield from multiple_rule(region.pitch, block, "row pitch")
-    yield from at_most_rule(region.pitch // block, architecture.max_repeat_stride, "row pitch in blocks")
     if not wide:
         yield from at_most_rule(region.cols, lanes, "lanes a row")
     yield from at_most_rule(region.rows, architecture.max_repeat, "number of rows")
-    pitch = constant_value(region.pitch)
-    if pitch is None:
-        yield f"row pitch {region.pitch} is no compile-time constant"
-    elif pitch == 0 and constant_value(region.cols) != lanes:
-        yield f"rows of {region.cols} lanes need a row pitch"
+    for each in alternatives(region.pitch):
+        yield from multiple_rule(each, block, "row pitch")
+        yield from at_most_rule(each // block, architecture.max_repeat_stride, "row pitch in blocks")
+        pitch = constant_value(each)
+        if pitch is None:
+            yield f"row pitch {region.pitch} is no compile-time constant, nor one of several"
+        elif pitch == 0 and constant_value(region.cols) != lanes:
+            yield f"rows of {region.cols} lanes need a row pitch"
 
 
 def repeat_stride(names: Names, region: Region) -> str:

@@ -17,7 +17,7 @@
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIV  SelectAtOnce       tile t              items of one tile
+ *   AIV  SelectBlocks       tile t
  *   AIV  SelectRest         tile t              last tile of an item
  *   AIV  WriteSelection     tile t              last tile of an item
  *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
@@ -47,11 +47,8 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag.
+// Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
+// waits for it; named after the first such flag.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
@@ -63,28 +60,21 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 // MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;
-constexpr int32_t kScoreTakenMte2Mte3 = 0;  // MTE2_MTE3, score: one id per slot
-constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
-constexpr int32_t kScoreReadyMte2V = 0;  // MTE2_V, score: one id per slot
-constexpr int32_t kScoreTakenMte2V = 2;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReady = 4;  // MTE2_V, partial
-constexpr int32_t kScoreFreeMte3Mte2 = 0;  // MTE3_MTE2, score: one id per slot
-constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
+constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kSelectedFree = 1;  // MTE3_V, selected
-constexpr int32_t kScoreFreeMte3V = 2;  // MTE3_V, score: one id per slot
+constexpr int32_t kCoreStatisticOutFree = 2;  // MTE3_V, coreStatisticOut: one id per slot
 constexpr int32_t kStatisticOutFree = 4;  // MTE3_V, statisticOut: one id per slot
-constexpr int32_t kResultFree = 6;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
-constexpr int32_t kPartialFree = 0;  // V_MTE2, partial
-constexpr int32_t kScoreTakenVMte2 = 1;  // V_MTE2, score: one id per slot
+constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
 constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kSelectedReady = 1;  // V_MTE3, selected
-constexpr int32_t kScoreReadyVMte3 = 2;  // V_MTE3, score: one id per slot
+constexpr int32_t kCoreStatisticOutReady = 2;  // V_MTE3, coreStatisticOut: one id per slot
 constexpr int32_t kStatisticOutReady = 4;  // V_MTE3, statisticOut: one id per slot
-constexpr int32_t kResultReady = 6;  // V_MTE3, result
 
 // Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
 // of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
@@ -129,7 +119,6 @@ public:
             window_ = View<float>(ub_, kWindowAt);
             prob_ = View<T>(ub_, kProbAt);
             blockRecords_ = View<float>(ub_, kBlockRecordsAt);
-            result_ = View<T>(ub_, kResultAt);
             laneNumber_ = View<int32_t>(ub_, kLaneNumberAt);
             laneOffset_ = View<int32_t>(ub_, kLaneOffsetAt);
             blockScore_ = View<float>(ub_, kBlockScoreAt);
@@ -138,13 +127,13 @@ public:
             best_ = View<float>(ub_, kBestAt);
             selected_ = View<int32_t>(ub_, kSelectedAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
-            partial_ = View<float>(ub_, kPartialAt);
             lanes_ = View<float>(ub_, kLanesAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            ones_ = View<float>(ub_, kOnesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
-            tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
             rescale_ = View<float>(ub_, kRescaleAt);
             rowInverse_ = View<float>(ub_, kRowInverseAt);
             blockBits_ = View<uint8_t>(ub_, kBlockBitsAt);
@@ -226,15 +215,13 @@ private:
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::MTE3_V>(kSelectedFree);
-        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
-        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree);
+        SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + 1);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
         PrepareSelection();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -266,9 +253,8 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions,
-                        totalBlocks);
-                    SelectAtOnce(work.firstTile, work.tiles, corePositions, totalBlocks);
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions);
+                    SelectBlocks(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
                 }
                 if (tile == work.steps - 1 && turn < tiling_.items) {
                     SelectRest(work.tiles, corePositions, totalBlocks);
@@ -294,15 +280,13 @@ private:
             }
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + 1);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kSelectedFree);
-        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V);
-        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + 1);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree);
+        WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + 1);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -508,6 +492,7 @@ private:
     // The block of each lane, for sorting the blocks of several positions at once.
     __aicore__ inline void PrepareSelection()
     {
+        Duplicate(ones_, 1.0f, kRowsPerStep * 2);
         {
             Duplicate(laneNumber_, int32_t(0), 64);
             PipeBarrier<PIPE_V>();
@@ -567,48 +552,48 @@ private:
 
     // Probabilities of a step's rows, from their exponentials, added to the sums of their
     // positions.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t itemSlot, int64_t keys, int64_t r0,
-        int64_t stepRows)
+    __aicore__ inline void AddHeads(int64_t heads, int64_t tiles, int64_t itemSlot, int64_t keys,
+        int64_t rowsOfStep, int64_t scorePitch, int64_t r0, int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
         // score = score / rowSum, then added to the sums of its position
+        if (tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
+            PipeBarrier<PIPE_V>();
+            Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                float(kSmallest), stepRows);
+        }
         PipeBarrier<PIPE_V>();
-        Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-            float(kSmallest), stepRows);
-        Duplicate(rowInverse_[r0 + itemSlot * kRowsPerVector], 1.0f, stepRows);
+        Div(rowInverse_[r0 + itemSlot * kRowsPerVector], ones_,
+            rowSum_[r0 + itemSlot * kRowsPerVector], stepRows);
         PipeBarrier<PIPE_V>();
-        Div(rowInverse_[r0 + itemSlot * kRowsPerVector],
-            rowInverse_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-            stepRows);
+        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], rowsOfStep);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-        PipeBarrier<PIPE_V>();
-        MulRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+        MulRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
         if (heads % 2 == 0 && heads != 2) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 2) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 1) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
                     keys);
             }
         }
         if (heads % 4 == 0 && heads != 4) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 4) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 2) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 2) * scorePitch],
                     keys);
             }
         }
         if (heads % 8 == 0 && heads != 8) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 8) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 4) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 4) * scorePitch],
                     keys);
             }
         }
         if (heads % 16 == 0 && heads != 16) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += 16) {
-                Add(score[row * kTileKeys], score[row * kTileKeys], score[(row + 8) * kTileKeys],
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 8) * scorePitch],
                     keys);
             }
         }
@@ -626,14 +611,14 @@ private:
         if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
-                    score[(row + addedRows / 2) * kTileKeys], keys);
+                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
+                    score[(row + addedRows / 2) * scorePitch], keys);
             }
         } else {
             for (int64_t row = 0; row < stepRows; row += addedRows) {
                 PipeBarrier<PIPE_V>();
                 Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * kTileKeys],
+                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
                     keys);
             }
         }
@@ -650,6 +635,147 @@ private:
             PipeBarrier<PIPE_V>();
             Duplicate(window_[position * kWindowRow + kWindowLead], 0.0f, kTileKeys);
         }
+    }
+
+    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions)
+    {
+        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        const int64_t rowsOfStep =
+            work.tiles == 1 && kTileKeys / 2 >= keys ? kRowsPerStep * 2 : kRowsPerStep;
+        const int64_t scorePitch =
+            work.tiles == 1 && kTileKeys / 2 >= keys ? kTileKeys / 2 : kTileKeys;
+        CrossCoreWaitFlag(kScoreRingReady);
+        if (tile < work.tiles) {
+            for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
+                const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
+                    stepRows, keys, kTileKeys, scorePitch);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (stepRows - 1) * scorePitch + RoundUp(keys, kRepeatLanes);
+                // score * scale_value  (spec line 133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                Muls(score, score, float(tiling_.scaleValue), span);
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, scorePitch);
+                }
+                // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, scorePitch);
+                PipeBarrier<PIPE_V>();
+                MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                PipeBarrier<PIPE_V>();
+                if (work.tiles == 1 && (kFoldedLanes - kBlockLanes) * kBlockLanes >= keys) {
+                    MaxOfBlocks(newMax_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                } else {
+                    MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    PipeBarrier<PIPE_V>();
+                    Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+                }
+                PipeBarrier<PIPE_V>();
+                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+                    newMax_, stepRows);
+                // score = exp(score - newMax)
+                SpreadOverBlocks<2>(rowBlocks_, newMax_, rowsOfStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                PipeBarrier<PIPE_V>();
+                Exp(score, score, span);
+                // rescale = exp(rowMax - newMax)
+                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                    stepRows);
+                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
+                // rowSum = rowSum * rescale + row sum of the tile
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, float(work.tiles == 1 ? kSmallest : 0),
+                        stepRows * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, scorePitch);
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+                PipeBarrier<PIPE_V>();
+                if (work.tiles == 1) {
+                    SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
+                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
+                } else {
+                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rescale_[slot * kRowsPerVector + r0], stepRows);
+                    PipeBarrier<PIPE_V>();
+                    Add(rowSum_[r0 + itemSlot * kRowsPerVector],
+                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+                }
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                Cast(prob_, score, RoundMode::CAST_RINT, span);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    prob_, stepRows, keys, kTileKeys, scorePitch);
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
+                if (work.tiles == 1) {
+                    AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
+                        stepRows);
+                }
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
+        } else {
+            // the tile again: probabilities with the final maximum and sum of each row
+            NextWindow(corePositions);
+            for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
+                const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
+                    stepRows, keys, kTileKeys, scorePitch);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (stepRows - 1) * scorePitch + RoundUp(keys, kRepeatLanes);
+                // score * scale_value  (spec line 133)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                Muls(score, score, float(tiling_.scaleValue), span);
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, scorePitch);
+                }
+                // score = exp(score - rowMax)
+                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    rowsOfStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                PipeBarrier<PIPE_V>();
+                Exp(score, score, span);
+                AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
+                    stepRows);
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                scoreSlot_ ^= 1;
+            }
+        }
+        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
+        // it; MTE2 waits back, so that the event is not set twice.
+        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
+        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
     // Blocks whose windows the tile from firstKey on completes, to the best of each position.
@@ -792,136 +918,13 @@ private:
         }
     }
 
-    // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
-        int64_t totalBlocks)
+    // The blocks of a tile with all probabilities: an item's only one, or one that comes again.
+    __aicore__ inline void SelectBlocks(int64_t firstTile, int64_t tiles, int64_t tile,
+        int64_t corePositions, int64_t totalBlocks)
     {
-        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        CrossCoreWaitFlag(kScoreRingReady);
-        if (tile < work.tiles) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
-                    stepRows, keys, kTileKeys, kTileKeys);
-                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                Muls(score, score, float(tiling_.scaleValue), span);
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, kTileKeys);
-                }
-                // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
-                if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
-                }
-                PipeBarrier<PIPE_V>();
-                MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-                PipeBarrier<PIPE_V>();
-                MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                    kBlockLanes, kRepeatLanes);
-                PipeBarrier<PIPE_V>();
-                Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
-                PipeBarrier<PIPE_V>();
-                Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                    newMax_, stepRows);
-                // score = exp(score - newMax)
-                SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                // rescale = exp(rowMax - newMax)
-                Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                    stepRows);
-                CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-                // rowSum = rowSum * rescale + row sum of the tile
-                if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-                }
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-                PipeBarrier<PIPE_V>();
-                if (work.tiles == 1) {
-                    SumOfBlocks(rowSum_[r0 + itemSlot * kRowsPerVector], rowBlocks_,
-                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
-                } else {
-                    SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                        kBlockLanes, kRepeatLanes);
-                    Mul(rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rescale_[slot * kRowsPerVector + r0], stepRows);
-                    PipeBarrier<PIPE_V>();
-                    Add(rowSum_[r0 + itemSlot * kRowsPerVector],
-                        rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
-                }
-                WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                Cast(prob_, score, RoundMode::CAST_RINT, span);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, stepRows, keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE3_V>(kProbFree);
-                if (work.tiles == 1) {
-                    AddHeads(work.heads, itemSlot, keys, r0, stepRows);
-                }
-                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                scoreSlot_ ^= 1;
-            }
-        } else {
-            // the tile again: probabilities with the final maximum and sum of each row
-            NextWindow(corePositions);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
-                    stepRows, keys, kTileKeys, kTileKeys);
-                WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * scale_value  (spec line 133)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                Muls(score, score, float(tiling_.scaleValue), span);
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, kTileKeys);
-                }
-                // score = exp(score - rowMax)
-                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                AddHeads(work.heads, itemSlot, keys, r0, stepRows);
-                WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                scoreSlot_ ^= 1;
-            }
+        if (tiles == 1 || tile >= tiles) {
+            const int64_t itemTile = tile < tiles ? tile : tile - tiles;
+            const int64_t firstKey = (firstTile + itemTile) * kTileKeys;
             const int64_t firstBlock =
                 itemTile == 0
                     ? 0
@@ -933,28 +936,7 @@ private:
                 CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock =
                 MinOf(totalBlocks,
-                    itemTile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
-            TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
-        }
-        // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
-        // it; MTE2 waits back, so that the event is not set twice.
-        SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-        SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
-    }
-
-    // The blocks of an item's only tile, from the sums that its softmax left.
-    __aicore__ inline void SelectAtOnce(int64_t firstTile, int64_t tiles, int64_t corePositions,
-        int64_t totalBlocks)
-    {
-        if (tiles == 1) {
-            const int64_t firstKey = firstTile * kTileKeys;
-            const int64_t firstBlock = 0;
-            const int64_t begunBlocks =
-                MinOf(tiling_.tileBlocks, CeilDiv(firstKey + kTileKeys, tiling_.windowStep));
-            const int64_t endedBlocks =
-                CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
-            const int64_t endBlock = MinOf(totalBlocks, MaxOf(begunBlocks, endedBlocks));
+                    itemTile + 1 == tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
             TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
     }
@@ -1041,117 +1023,106 @@ private:
                     const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        LoadRow(score,
+                            outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
+                            rows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                        // result = weighted sums / rowSum, which the selection has inverted
+                        SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
+                            kRowsPerVector);
+                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                         PipeBarrier<PIPE_V>();
-                        SpreadOverBlocks<1>(score, rowMax_[itemSlot * kRowsPerVector],
+                        MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
+                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                        PipeBarrier<PIPE_V>();
+                        Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                        StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
+                            * tiling_.attentionOutStrideS
+                            + work.firstHead * tiling_.attentionOutStrideN],
+                            prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
+                            tiling_.attentionOutStrideN, tiling_.attentionOutStrideS,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_V>(kProbFree);
+                        SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        scoreSlot_ ^= 1;
+                    }
+                    // statistics come after what is waited for, and from a place that no load waits
+                    // for
+                    {
+                        auto coreStatisticOut =
+                            View<float>(ub_,
+                                kCoreStatisticOutAt
+                                    + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
+                        WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                        SpreadOverBlocks<1>(coreStatisticOut, rowMax_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         // -inf in rows without a key
                         SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         PipeBarrier<PIPE_V>();
-                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
-                            kRowsPerVector * kBlockLanes);
+                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
+                            CMPMODE::GT, kRowsPerVector * kBlockLanes);
                         PipeBarrier<PIPE_V>();
-                        Select(score, coreHasKeys_, score, -__builtin_inff(),
+                        Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, -__builtin_inff(),
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(
+                            kCoreStatisticOutReady + coreStatisticOutSlot_);
                         StoreRuns(softmaxMaxOutGm_[(work.firstToken + work.firstQuery)
                             * tiling_.softmaxMaxOutStrideS
                             + work.firstHead * tiling_.softmaxMaxOutStrideN],
-                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                            coreStatisticOut, rowBegin, rows, runLength, work.heads, kBlockLanes,
                             tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS,
                             kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
-                        scoreSlot_ ^= 1;
+                        SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                        coreStatisticOutSlot_ ^= 1;
                     }
-                    {
-                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                        SetFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
-                        SpreadOverBlocks<1>(score, rowSum_[itemSlot * kRowsPerVector],
-                            kRowsPerVector);
-                        // 0.0 in rows without a key
-                        SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
-                            kRowsPerVector);
-                        PipeBarrier<PIPE_V>();
-                        CompareScalar(coreHasKeys_, lanes_, float(kSmallest), CMPMODE::GT,
-                            kRowsPerVector * kBlockLanes);
-                        PipeBarrier<PIPE_V>();
-                        Select(score, coreHasKeys_, score, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE,
-                            kRowsPerVector * kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_V>(kScoreTakenMte2V + scoreSlot_);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kScoreReadyVMte3 + scoreSlot_);
-                        StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
-                            * tiling_.softmaxSumOutStrideS
-                            + work.firstHead * tiling_.softmaxSumOutStrideN],
-                            score, rowBegin, rows, runLength, work.heads, kBlockLanes,
-                            tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS,
-                            kBlockLanes);
-                        WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                        SetFlag<HardEvent::MTE3_V>(kScoreFreeMte3V + scoreSlot_);
-                        scoreSlot_ ^= 1;
-                    }
-                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                    SetFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                    LoadRow(score,
-                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
-                        rows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kScoreTakenVMte2 + scoreSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
-                    // result = weighted sums / rowSum, which the selection has inverted
-                    SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
+                    auto coreStatisticOut =
+                        View<float>(ub_,
+                            kCoreStatisticOutAt + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                    SpreadOverBlocks<1>(coreStatisticOut, rowSum_[itemSlot * kRowsPerVector],
                         kRowsPerVector);
-                    WaitFlag<HardEvent::MTE2_V>(kScoreReadyMte2V + scoreSlot_);
+                    // 0.0 in rows without a key
+                    SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector], kRowsPerVector);
                     PipeBarrier<PIPE_V>();
-                    MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                    CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
+                        CMPMODE::GT, kRowsPerVector * kBlockLanes);
                     PipeBarrier<PIPE_V>();
-                    Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                    StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
-                        * tiling_.attentionOutStrideS
-                        + work.firstHead * tiling_.attentionOutStrideN],
-                        prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
-                        tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kProbFree);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kScoreTakenMte2Mte3 + scoreSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kScoreFreeMte3Mte2 + scoreSlot_);
-                    scoreSlot_ ^= 1;
+                    Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, 0.0f,
+                        SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(
+                        kCoreStatisticOutReady + coreStatisticOutSlot_);
+                    StoreRuns(softmaxSumOutGm_[(work.firstToken + work.firstQuery)
+                        * tiling_.softmaxSumOutStrideS
+                        + work.firstHead * tiling_.softmaxSumOutStrideN],
+                        coreStatisticOut, rowBegin, rows, runLength, work.heads, kBlockLanes,
+                        tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS, kBlockLanes);
+                    SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                    coreStatisticOutSlot_ ^= 1;
                 }
             } else {
                 for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
                     const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-                    LoadRow(partial_,
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    LoadRow(score,
                         outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReady);
+                    SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                     // accumulator = accumulator * rescale + partial
                     SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
                     MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                         kPaddedValueSize, kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReady);
+                    WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                     PipeBarrier<PIPE_V>();
                     Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
-                        partial_, stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFree);
+                        score, stepRows * kPaddedValueSize);
+                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    scoreSlot_ ^= 1;
                 }
             }
         }
@@ -1177,8 +1148,8 @@ private:
                     SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                        kResultRowsPerStep * kBlockLanes);
+                    CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
+                        CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1200,8 +1171,8 @@ private:
                 SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest), CMPMODE::GT,
-                    kResultRowsPerStep * kBlockLanes);
+                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
+                    CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1236,17 +1207,17 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
+                Cast(prob_, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
                     stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
                     * tiling_.attentionOutStrideS
                     + work.firstHead * tiling_.attentionOutStrideN],
-                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    prob_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                     tiling_.attentionOutStrideN, tiling_.attentionOutStrideS, kPaddedValueSize);
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
             }
         }
     }
@@ -1256,7 +1227,7 @@ private:
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
     uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
-    uint32_t statisticOutSlot_ = 0;
+    uint32_t coreStatisticOutSlot_ = 0, statisticOutSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
@@ -1287,11 +1258,11 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
+    LocalTensor<float> ones_, window_, rowMax_, rowSum_, lanes_, rowBlocks_, newMax_, tileStat_;
+    LocalTensor<float> rescale_, rowInverse_, blockScore_, blockTerm_, blockRecords_, best_;
+    LocalTensor<float> accumulator_, resultBlocks_;
     LocalTensor<int32_t> laneNumber_, laneOffset_, blockNumber_, selected_;
-    LocalTensor<float> window_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> rowInverse_, blockScore_, blockTerm_, blockRecords_, best_, accumulator_;
-    LocalTensor<float> partial_, resultBlocks_;
-    LocalTensor<T> prob_, result_;
+    LocalTensor<T> prob_;
     LocalTensor<uint8_t> blockBits_, coreHasKeys_, rowHasKeys_;
 };
 

@@ -18,9 +18,9 @@ using attndsl::kVectorCores;
 
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
 constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
+constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
@@ -39,18 +39,28 @@ constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
-// lanes of a position: a tile and its surroundings
-constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
-// lanes in front of the first position's tile
-constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // blocks, of several positions, sorted at once
 constexpr int64_t kBlockScoreLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
+// lanes in front of the first position's tile
+constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
+// lanes of a position: a tile and its surroundings
+constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // positions whose lists are merged at once
 constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
+// positions whose masks tell at once which keys they see
+constexpr int64_t kToldPositions =
+    (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
+        ? kRowsPerStep
+        : (kRowsPerVector < 8 ? kRowsPerVector : 8))
+        < kRowsPerStep / 2
+        ? (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
+            ? kRowsPerStep
+            : (kRowsPerVector < 8 ? kRowsPerVector : 8))
+        : kRowsPerStep / 2;
 
 static_assert(kTileKeys >= 256 && kTileKeys <= 512 && kTileKeys % 256 == 0,
     "kTileKeys: a multiple of 256 from 256 to 512; tiles are whole multiples of 256 lanes; "
@@ -76,13 +86,14 @@ static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
+static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
+    "a vector core has whole steps of twice the rows");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: atten_mask of the positions
     kAttenMaskBytesSlot =
@@ -90,12 +101,13 @@ constexpr uint32_t
             ? kRowsPerStep
             : (kRowsPerVector < 8 ? kRowsPerVector : 8))
             * kTileKeys,
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
-    // finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
+    // 2 slots: a row statistic, one block a row
+    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
+    kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
     kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
@@ -103,9 +115,6 @@ constexpr uint32_t
     kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
     kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
     kAttenMaskHalfSlot = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // 2 slots: a row statistic, one block a row
     kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // one bit a key: 1 keeps its score
@@ -120,19 +129,19 @@ constexpr uint32_t
                 : (kRowsPerVector < 8 ? kRowsPerVector : 8))
                 * kTileKeys / 8
             : 32,
+    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
     // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    kNewMaxSlot =
+        (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
     // maximum or sum of each row of the tile
-    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
-    // ends of the keys that positions see
-    kKeyEndsOutSlot =
-        (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
-            ? kRowsPerStep
-            : (kRowsPerVector < 8 ? kRowsPerVector : 8))
-            * 4,
+    kTileStatSlot =
+        (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
+    kKeyEndsOutSlot = kToldPositions * 2 * 4,  // what is told of the keys that positions see
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
@@ -146,22 +155,22 @@ constexpr uint32_t
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
-    kProbAt = kAccumulatorAt + kAccumulatorSlot, kAttenMaskBytesAt = kProbAt + kProbSlot,
-    kLanesAt = kAttenMaskBytesAt + 2 * kAttenMaskBytesSlot,
+constexpr uint32_t kScoreAt = 0, kProbAt = kScoreAt + 2 * kScoreSlot,
+    kAttenMaskBytesAt = kProbAt + kProbSlot, kLanesAt = kAttenMaskBytesAt + 2 * kAttenMaskBytesSlot,
     kBlockRecordsAt = (kLanesAt + kLanesSlot + 255) / 256 * 256,
-    kResultAt = kBlockRecordsAt + kBlockRecordsSlot, kLaneNumberAt = kResultAt + kResultSlot,
-    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot, kBlockTermAt = kLaneOffsetAt + kLaneOffsetSlot,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
+    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot, kRowBlocksAt = kLaneOffsetAt + kLaneOffsetSlot,
+    kBlockTermAt = kRowBlocksAt + kRowBlocksSlot,
     kBlockScoreAt = (kBlockTermAt + kBlockTermSlot + 127) / 128 * 128,
     kBlockNumberAt = (kBlockScoreAt + kBlockScoreSlot + 127) / 128 * 128,
     kBestAt = kBlockNumberAt + kBlockNumberSlot, kSelectedAt = kBestAt + kBestSlot,
     kAttenMaskHalfAt = kSelectedAt + kSelectedSlot,
-    kRowBlocksAt = kAttenMaskHalfAt + kAttenMaskHalfSlot,
-    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
-    kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
+    kStatisticOutAt = kAttenMaskHalfAt + kAttenMaskHalfSlot,
     kAttenMaskKeepAt = kStatisticOutAt + 2 * kStatisticOutSlot,
-    kWindowAt = kAttenMaskKeepAt + kAttenMaskKeepSlot + kHalfBankRow,
-    kPartialAt = kWindowAt + kWindowSlot, kNewMaxAt = kPartialAt + kPartialSlot,
+    kAccumulatorAt = kAttenMaskKeepAt + kAttenMaskKeepSlot + kHalfBankRow,
+    kWindowAt = kAccumulatorAt + kAccumulatorSlot, kResultBlocksAt = kWindowAt + kWindowSlot,
+    kOnesAt = kResultBlocksAt + kResultBlocksSlot, kNewMaxAt = kOnesAt + kOnesSlot,
     kTileStatAt = kNewMaxAt + kNewMaxSlot, kKeyEndsOutAt = kTileStatAt + kTileStatSlot,
     kRowMaxAt = kKeyEndsOutAt + kKeyEndsOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
     kRescaleAt = kRowSumAt + kRowSumSlot, kRowInverseAt = kRescaleAt + kRescaleSlot,

@@ -18,9 +18,9 @@ using attndsl::kVectorCores;
 
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
-constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
 constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
+constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
@@ -39,12 +39,12 @@ constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
-// lanes of a position: a tile and its surroundings
-constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
-// lanes in front of the first position's tile
-constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // blocks, of several positions, sorted at once
 constexpr int64_t kBlockScoreLanes = ((kTileKeys > 256 ? kTileKeys : 256) + 127) / 128 * 128;
+// lanes in front of the first position's tile
+constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
+// lanes of a position: a tile and its surroundings
+constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // positions whose lists are merged at once
 constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
@@ -52,9 +52,10 @@ constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
 
-static_assert(kTileKeys >= 256 && kTileKeys <= 512 && kTileKeys % 64 == 0,
-    "kTileKeys: a multiple of 64 from 256 to 512; tiles of positions begin at rows of banks "
-    "where they are long; one repeat has the folded lanes of a row");
+static_assert(kTileKeys >= 256 && kTileKeys <= 512 && kTileKeys % 256 == 0,
+    "kTileKeys: a multiple of 256 from 256 to 512; tiles of positions begin at rows of banks "
+    "where they are long; one repeat has the folded lanes of a row; halves of tiles are whole "
+    "rows of banks");
 static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep >= 16 && kRowsPerStep <= 64 && kRowsPerStep % 16 == 0,
     "kRowsPerStep: a multiple of 16 from 16 to 64; a vector step has whole trees of heads");
@@ -75,6 +76,8 @@ static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
+static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
+    "a vector core has whole steps of twice the rows");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
@@ -84,8 +87,8 @@ constexpr uint32_t
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
-    // finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
+    // 2 slots: a row statistic, one block a row
+    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
@@ -102,15 +105,17 @@ constexpr uint32_t
     kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    // maximum or sum of each row of the tile
-    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    kNewMaxSlot =
+        (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
+    // maximum or sum of each row of the tile
+    kTileStatSlot =
+        (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kRowInverseSlot = kRing * kRowsPerVector * 4,  // 1 / rowSum of each row, of items in flight
     kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
@@ -124,7 +129,8 @@ constexpr uint32_t
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
     kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
-    kResultAt = kBlockRecordsAt + kBlockRecordsSlot, kLaneNumberAt = kResultAt + kResultSlot,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
+    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
     kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlot + 127) / 128 * 128,
     kBlockTermAt = kBlockScoreAt + kBlockScoreSlot,
@@ -135,10 +141,10 @@ constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulator
     kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlot,
     kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
     kScoreAt = kStatisticOutAt + 2 * kStatisticOutSlot + kHalfBankRow,
-    kPartialAt = kScoreAt + 2 * kScoreSlot, kLanesAt = kPartialAt + kPartialSlot,
-    kRowBlocksAt = kLanesAt + kLanesSlot, kRowMaxAt = kRowBlocksAt + kRowBlocksSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kTileStatAt = kRowSumAt + kRowSumSlot,
-    kNewMaxAt = kTileStatAt + kTileStatSlot, kRescaleAt = kNewMaxAt + kNewMaxSlot,
+    kLanesAt = kScoreAt + 2 * kScoreSlot, kRowBlocksAt = kLanesAt + kLanesSlot,
+    kOnesAt = kRowBlocksAt + kRowBlocksSlot, kRowMaxAt = kOnesAt + kOnesSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewMaxAt = kRowSumAt + kRowSumSlot,
+    kTileStatAt = kNewMaxAt + kNewMaxSlot, kRescaleAt = kTileStatAt + kTileStatSlot,
     kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
     kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
