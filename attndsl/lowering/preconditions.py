@@ -15,7 +15,7 @@ from attndsl.expr import Const, Expr
 from attndsl.expr.argument_facts import split_of
 from attndsl.graph import nodes
 from attndsl.lowering.errors import NotLowered
-from attndsl.lowering.keys.channel_quantization import AXES, CHANNELS, axes_read, has_channels
+from attndsl.lowering.keys.channel_quantization import AXES, CHANNELS, absorbed_forms, axes_read, has_channels
 from attndsl.lowering.masks.mask_kind import KnownNumbers
 from attndsl.lowering.masks.mask_rules import mask_kind
 from attndsl.lowering.match.computation import Attention, Computation
@@ -313,7 +313,7 @@ def _not_absorbed(c: Candidate, node: nodes.Dequantize, factor: nodes.Node) -> I
     channels = next(axis for axis in node.axes if axis in CHANNELS)
     if beyond:
         what = f"attend.dequantize by {spec.name}, which differs along {' and '.join(beyond)},"
-        yield what, node.where, f'give it the axes "K" or "K {channels}": one number a head or a channel'
+        yield what, node.where, absorbed_forms(node, factor, channels)
     elif not has_channels(factor) and spec.dtypes != ("float32",):
         what = f"attend.dequantize by {spec.name} of dtype {', '.join(spec.dtypes)}, one number a head,"
         yield (

@@ -9,7 +9,7 @@ import numpy as np
 
 from attndsl.graph.nodes import Node, Packed, PackedQueries, Scalar, Scores
 from attndsl.reference.row_reader import Index
-from attndsl.reference.state import State
+from attndsl.reference.state import Labelled, State
 from attndsl.spec.contract.layout import Array
 
 
@@ -71,3 +71,19 @@ def query_space(state: State, node: Node, heads: str = "N") -> QuerySpace:
             starts = boundaries(state, below.query)
             return QuerySpace((heads, "S"), (count, extents["S"]), extents["Q"], starts)
     return QuerySpace(("B", heads, "Q"), (extents["B"], count, extents["Q"]), extents["Q"])
+
+
+def of_tokens(space: QuerySpace, value: Labelled) -> Labelled:
+    """A value of batch rows and positions, for each token of packed queries; another one as it is. Tokens
+    that belong to no batch row have numbers of another."""
+    if space.starts is None or {"B", "Q"}.isdisjoint(value.axes):
+        return value
+    rest = tuple(axis for axis in value.axes if axis not in ("B", "Q"))
+    data = value.aligned(("B", "Q", *rest))
+    tokens = np.arange(space.shape[space.axes.index("S")])
+    if not all(data.shape[:2]):
+        return Labelled(("S", *rest), np.zeros((tokens.size, *data.shape[2:]), data.dtype))
+    rows = np.clip(np.searchsorted(space.starts, tokens, side="right") - 1, 0, len(space.starts) - 2)
+    positions = np.minimum(tokens - space.starts[rows], data.shape[1] - 1)
+    picked = data[rows if "B" in value.axes else 0, positions if "Q" in value.axes else 0]
+    return Labelled(("S", *rest), picked)

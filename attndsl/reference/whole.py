@@ -21,6 +21,7 @@ from attndsl.graph.nodes import (
     Input,
     Leading,
     LogSumExpMerge,
+    Lookup,
     Node,
     Opposite,
     Quantize,
@@ -38,7 +39,9 @@ from attndsl.graph.nodes import (
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.block_selection import top_k, window_sum
 from attndsl.reference.cache import CACHES
+from attndsl.reference.element_checks import check_index
 from attndsl.reference.merge import log_sum_exp_merge, merged_statistics
+from attndsl.reference.query_space import of_tokens, query_space
 from attndsl.reference.rows import STORED_ROWS
 from attndsl.reference.state import (
     Labelled,
@@ -83,14 +86,38 @@ def _index_condition(state: State, node: IndexCondition) -> Labelled:
 def _indexed(state: State, value: Expr, axes: tuple[str, ...]) -> Labelled:
     """An expression of index symbols, over all of its axes."""
     shape = [state.call.extents[axis] for axis in axes]
-    grids = np.meshgrid(*(np.arange(size) for size in shape), indexing="ij", sparse=True)
-    symbols = dict(zip([INDEX_SYMBOLS[axis] for axis in axes], grids, strict=True))
-    return Labelled(axes, np.broadcast_to(evaluate_arrays(value, {**state.env, **symbols}), shape))
+    return Labelled(axes, np.broadcast_to(evaluate_arrays(value, _index_grids(state, axes)), shape))
+
+
+def _index_grids(state: State, axes: tuple[str, ...]) -> dict[str, Any]:
+    """What an expression is evaluated with, the index symbols of ``axes`` among it."""
+    sizes = (np.arange(state.call.extents[axis]) for axis in axes)
+    grids = np.meshgrid(*sizes, indexing="ij", sparse=True)
+    return {**state.env, **dict(zip([INDEX_SYMBOLS[axis] for axis in axes], grids, strict=True))}
+
+
+def _lookup(state: State, node: Lookup) -> Labelled:
+    """Elements of rows; rows beyond belong to no query, and the nearest elements stand for theirs."""
+    assert isinstance(node.source, Input)  # a rule of the graph
+    array, env = state.call.arrays[node.source.name], _index_grids(state, node.axes)
+    index = []
+    for part, size in zip(node.index, array.shape, strict=True):
+        found = evaluate_arrays(part, env)
+        check_index(part, found, size, node.source.name, node.where)
+        index.append(np.clip(found, 0, size - 1))
+    shape = [state.call.extents[axis] for axis in node.axes]
+    picked = array[tuple(index)] if all(array.shape) else np.zeros((), array.dtype)
+    kept = picked if array.dtype.kind in _INTEGER_KINDS else as_real(np.asarray(picked), state.real)
+    return Labelled(node.axes, np.broadcast_to(kept, shape))
 
 
 def _elementwise(state: State, node: Elementwise) -> Labelled:
     operands = [state.whole(each) for each in node.inputs]
-    return Labelled(node.axes, OPERATIONS[node.op](*(each.aligned(node.axes) for each in operands)))
+    axes = node.axes
+    if "S" in axes and not {"B", "Q"}.isdisjoint(axes):  # rows of packed queries: each token has one of each
+        operands = [of_tokens(query_space(state, node), each) for each in operands]
+        axes = tuple(axis for axis in axes if axis not in ("B", "Q"))
+    return Labelled(axes, OPERATIONS[node.op](*(each.aligned(axes) for each in operands)))
 
 
 def _replace(state: State, node: Replace) -> Labelled:
@@ -163,6 +190,7 @@ def _repeat(state: State, node: Repeat) -> Labelled:
 _WHOLE: WholeRules = {
     Input: _input,
     Scalar: _scalar,
+    Lookup: _lookup,
     IndexCondition: _index_condition,
     Elementwise: _elementwise,
     Replace: _replace,

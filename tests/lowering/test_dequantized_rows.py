@@ -292,7 +292,8 @@ def test_a_scale_of_each_head_in_the_emitted_kernel(tmp_path: Path) -> None:
             "P R K",
             FP32,
             r"small_factors\.py:12: attend\.dequantize by key_scale, which differs along P and R, has no "
-            r'lowering rule yet; give it the axes "K" or "K D"',
+            r'lowering rule yet; give it the axes "K" or "K D": one number a head or a channel; a scale of '
+            r'each token multiplies scores by it, s \* x, x over "B K T", beside one of 1.0 over "K"',
         ),
         (
             "K",

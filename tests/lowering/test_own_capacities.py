@@ -1,5 +1,6 @@
 """Caches with capacities of their own: the axis of keys has the largest, each layout its own."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from attndsl.base.package_files import specs_dir
 from attndsl.spec import errors
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
+from attndsl.verify.cases.cases import Stream
 from tests.support.small_specs import assert_computes, halves
 
 TABLES = """
@@ -98,3 +100,55 @@ def test_a_size_that_is_none_of_the_capacities_is_refused(tmp_path: Path) -> Non
     wrong = WHOLE.replace("D, T1", "D, P, T1").replace("D T1 T2", "D P T1 T2")
     with pytest.raises(errors.LayoutTextError, match="'P' is none of the axes B K T D"):
         loaded(tmp_path, wrong.replace("K T2 D", "K P D"))
+
+
+POOLS = """
+from attndsl.spec import Operator, attend, maximum
+op = Operator("pools", summary="Two levels of keys, each in a pool of its own.")
+B, N, K, D, P1, P2, R, W = op.dims("B N K D P1 P2 R W")
+op.axes(B=B, N=N, K=K, Q=1, T=W * R, W=W, D=D, E=D, P=maximum(P1, P2), R=R)
+query = op.input("query", "B N D", dtype="float16", axes="B N D")
+parts = []
+for level, pages in enumerate((P1, P2)):
+    cache = op.input(f"cache{level}", f"{pages} R K D", dtype=query, axes="P R K D")
+    table = op.input(f"table{level}", "B W", dtype="int32", axes="B W")
+    length = op.lengths(f"length{level}", "B", one_for_all=False)
+    s = attend.scores(query, attend.paged(cache, table, R, length=length))
+    parts.append(attend.softmax(s) @ attend.paged(attend.leading(cache, D), table, R, length=length))
+op.output("out", attend.merge(*parts), like=query)
+"""
+
+
+def pools(first: int, second: int) -> dict[str, Any]:
+    """A call whose tables name the last page of their pools."""
+    call: dict[str, Any] = {"query": halves(2, 4, 32)}
+    for level, pages in enumerate((first, second)):
+        call |= {f"cache{level}": halves(pages, 16, 2, 32), f"length{level}": [20, 32]}
+        call[f"table{level}"] = np.array([[pages - 1, 0], [1, pages - 1]], np.int32)
+    return call
+
+
+@pytest.mark.parametrize(("first", "second"), [(3, 9), (9, 3)])
+def test_tables_name_pages_of_pools_of_their_own(tmp_path: Path, first: int, second: int) -> None:
+    """Those of the smaller pool no page that the larger one alone has."""
+    op, call = loaded(tmp_path, POOLS), pools(first, second)
+    assert_computes(op, "tile", **call)
+    small = 0 if first < second else 1
+    call[f"table{small}"] = np.array([[3, 0], [1, 2]], np.int32)
+    with pytest.raises(errors.PagingError, match=f"table{small}: must name a block"):
+        op.bind(**call)
+    call[f"table{small}"], call[f"table{1 - small}"] = call[f"table{1 - small}"] % 3, call[f"table{small}"]
+    op.bind(**call)  # the larger pool has this page
+
+
+def test_cases_name_pages_of_the_pool_of_each_table(tmp_path: Path) -> None:
+    """Else binding would refuse them."""
+    found = [case.outline().dims for case in Stream(loaded(tmp_path, POOLS)).take(8)]
+    assert {each["P1"] < each["P2"] for each in found} == {True, False}
+
+
+def test_another_number_of_pages_says_how_pools_are_declared(tmp_path: Path) -> None:
+    one = POOLS.replace("P=maximum(P1, P2)", "P=P1")
+    wanted = "write P1 for P2, of one pool for all tables, or op.axes(P=maximum(P1, P2)) of several pools"
+    with pytest.raises(errors.LayoutTextError, match=re.escape(wanted)):
+        loaded(tmp_path, one)

@@ -220,4 +220,22 @@ CALLS = (
             "nearest legal value is 12"
         ),
     ),
+    WrongCall(
+        "an integer beyond the host's type",
+        DENSE,
+        {"window": 2**63},
+        (
+            "mine: window: must fit int64, the type that a host has it in, -9223372036854775808 to "
+            "9223372036854775807, got 9223372036854775808; the nearest legal value is 9223372036854775807"
+        ),
+    ),
+    WrongCall(
+        "a number beyond all numbers",
+        DENSE,
+        {"scale": 10**400},
+        (
+            "mine: scale: must be a Python float, got 1000000000000000000000000000000000000... of type int; "
+            "the default is 0.125"
+        ),
+    ),
 )

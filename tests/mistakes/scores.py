@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.mistakes.mistake import Mistake
-from tests.support.right_specs import DENSE
+from tests.support.right_specs import DENSE, PACKED
 
 SCORES = (
     Mistake(
@@ -215,6 +215,46 @@ SCORES = (
         (
             "mine.py:18: AttributeError: module 'attndsl.spec.authoring.attend' has no attribute "
             "'gelu'; x * attend.sigmoid(x * 1.702) is near it"
+        ),
+    ),
+    Mistake(
+        "slopes times a distance",
+        DENSE,
+        (
+            ("# more\n", 'slopes = op.input("slopes", "N", dtype="float32", axes="N")\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + slopes * (j - i)",
+            ),
+        ),
+        (
+            "mine.py:18: 'j - i' differs from row to row or from key to key: write "
+            "slopes * attend.index(j - i)"
+        ),
+        (
+            ("# more\n", 'slopes = op.input("slopes", "N", dtype="float32", axes="N")\n'),
+            (
+                "s = attend.scores(query, keys) * scale",
+                "s = attend.scores(query, keys) * scale + slopes * attend.index(j - i)",
+            ),
+        ),
+    ),
+    Mistake(
+        "slopes times a distance of packed rows",
+        PACKED,
+        (
+            (
+                "op.require(N % K",
+                'slopes = op.input("slopes", "N", dtype="float32", axes="N")\nop.require(N % K',
+            ),
+            (
+                "queries), keys) * scale",
+                "queries), keys) * scale - (j - tokens.length(attend.BATCH) - i) * slopes",
+            ),
+        ),
+        (
+            "mine.py:20: a number with indices differs from row to row or from key to key: write "
+            "attend.index(...) * slopes"
         ),
     ),
     Mistake(

@@ -1,12 +1,17 @@
 """Whatever a caller passes, only our own errors come out: no KeyError, no broadcasting error."""
 
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from attndsl.api import ops
 from attndsl.base.errors import UserError
+from attndsl.spec.errors import RangeError
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_call, decode_spec
 
 ifa = ops.incre_flash_attention
 DTYPES = [
@@ -84,3 +89,15 @@ def test_big_endian_arrays_mean_their_values():
     assert np.array_equal(out, expected) and out.dtype == np.float16
     strided = np.asfortranarray(key)
     assert np.array_equal(ifa(query, [strided], [strided], num_heads=4, num_key_value_heads=2), expected)
+
+
+def test_integers_are_those_that_a_host_has(tmp_path: Path) -> None:
+    """The type's own range, and no bound on numbers that are floats in the call."""
+    declared = 'most = op.param("most", int, default=1)\nscale = op.param("scale", float, takes_int=True)'
+    op = decode_spec(tmp_path, DECODE_SCORES, DECODE_RESULT, declared=declared)
+    call = decode_call(t=4)
+    for value in (2**63 - 1, -(2**63)):
+        assert op.bind(**call, most=value, scale=2**70).params == {"most": value, "scale": 2.0**70}
+    for wrong in ({"most": 2**63}, {"most": -(2**63) - 1}):
+        with pytest.raises(RangeError, match="most: must fit int64"):
+            op.bind(**call, scale=1.0, **wrong)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
@@ -25,7 +27,9 @@ from attndsl.verify.data.probes import (
 from attndsl.verify.judge.rounding_sensitivity import _at_boundary
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.solve import solve
+from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, PROBE, WORKLOAD
+from tests.support.small_specs import DECODE_SCORES, decode_file
 
 _SPACES = {
     space.operator.name: space
@@ -36,7 +40,11 @@ _SPACES = {
 
 def filler(mode: str, *, seed: int = 0, **pins: Any) -> Filler:
     """A filler of some call with these values, its tensors made."""
-    space = _SPACES[mode]
+    return filler_of(_SPACES[mode], seed=seed, **pins)
+
+
+def filler_of(space: CaseSpace, *, seed: int = 0, **pins: Any) -> Filler:
+    """The same of a space."""
     rng = np.random.default_rng(seed)
     for _ in range(20):
         assignment = solve(space, rng, {WORKLOAD: "any", **pins})
@@ -221,3 +229,28 @@ def test_the_error_of_a_row_is_that_of_its_worst_probability() -> None:
     worse, tiny = powers * [[1, 1 + 1e-5, 1]], powers * [[1, 1, 2]]
     assert _at_boundary(powers, worse, step)[0].tolist() == [True, False, False]
     assert _at_boundary(powers, tiny, step)[0].tolist() == [False, False, False]
+
+
+FACTORS = """
+lam = op.input("lam", "N", dtype="float32", axes="N")
+gain = op.input("gain", "N", dtype="float32", axes="N")
+heat = op.input("heat", "N", dtype="float32", axes="N")
+op.require(gain.lowest > 0.0, "must be positive")
+"""
+SCALED = """
+r = attend.softmax(s / heat) @ attend.rows(value)
+op.output("out", r * gain - (r + 1.0) * lam.at(n), like=query)
+"""
+
+
+@pytest.mark.parametrize("fill", [PROBE, "normal"])
+def test_factors_of_results_have_both_signs_and_sizes_around_one(tmp_path: Path, fill: str) -> None:
+    """Those that constraints look at are positive; divisors of scores lie to both sides of 1."""
+    (space,) = spaces(load(str(decode_file(tmp_path, FACTORS, DECODE_SCORES, SCALED))))
+    made = [filler_of(space, seed=seed, **{FILL: fill, "K": 8}).made for seed in range(6)]
+    lam, gain, heat = (np.concatenate([each[name] for each in made]) for name in ("lam", "gain", "heat"))
+    assert (lam < 0).any() and (lam > 0).any() and (gain > 0).all() and (heat > 0).all()
+    for sizes in (np.abs(lam), gain, heat):
+        assert (sizes < 1).any() and (sizes > 1).any() and sizes.max() <= 2 and sizes.min() >= 0.5
+    inexact = lam.astype(np.float16) != lam
+    assert inexact.any() and not inexact.all()

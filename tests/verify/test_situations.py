@@ -62,7 +62,7 @@ def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: _M
     """Not what choices decide: their values are features."""
     assert set(named(member)) == {
         "window > 0", "not (window > 0)", "scale=0.125 by default", "window=0 by default",
-        "window at the edge of a tile", EDGE_OF_ROWS, EMPTY,
+        "window at the edge of a tile", "window=4096 at the edge of its range", EDGE_OF_ROWS, EMPTY,
         "window > 0, several key tiles", NO_WINDOW,
     }  # fmt: skip
 
@@ -158,3 +158,71 @@ def test_parameters_at_their_defaults_are_among_the_first_cases(operator: Operat
     first, second = (each.outline().params for each in Stream(operator).take(2))
     defaults = {each.name: each.default for each in operator.params if not each.choices}
     assert second.items() >= defaults.items() and not first.items() >= defaults.items()
+
+
+TWO_SOURCES = """
+from attndsl.spec import Operator, attend
+
+op = Operator("two_sources", summary="Keys that all rows share, and some of each.")
+B, N, K, T, D = op.dims("B N K T D")
+op.axes(B=B, N=N, K=K, Q=1, T=T, D=D, E=D)
+query = op.input("query", "B N D", dtype="float16", axes="B N D")
+key = op.input("key", "B K T D", dtype=query, axes="B K T D")
+value = op.input("value", "B K T D", dtype=query, axes="B K T E")
+shared = op.param("shared", int, ge=0)
+length = op.lengths("length", "B", one_for_all=False)
+op.require(N % K == 0, "must be a multiple of the heads of key", argument="query")
+
+
+def part(count):
+    keys, values = attend.rows(key, length=count), attend.rows(value, length=count)
+    return attend.softmax(attend.scores(query, keys)) @ values
+
+
+op.output("out", attend.merge(part(shared), part(length)), like=query)
+"""
+NONE_OF_ONE = "a row with keys of one source and none of another"
+
+
+@pytest.fixture(scope="module")
+def two_sources(tmp_path_factory: pytest.TempPathFactory) -> Operator:
+    path: Path = tmp_path_factory.mktemp("situations") / "two_sources.py"
+    path.write_text(TWO_SOURCES)
+    return load(str(path))
+
+
+def test_a_parameter_that_counts_keys_is_asked_for_at_the_edge_of_its_range(two_sources: Operator) -> None:
+    """And has values at the edges of tiles, as lengths have."""
+    member = Stream(two_sources).members[0]
+    member.prepare()
+    every, tile = named(member), member.space.tiles[0]
+    assert set(every) == {"shared=0 at the edge of its range", EDGE_OF_ROWS, EMPTY, NONE_OF_ONE}
+    assert {0, tile - 1, tile + 1} <= set(member.space.variables["shared"])
+    pins = every[EMPTY].pins(np.random.default_rng(0))
+    assert pins.items() >= {fill_of("length"): GAPS, "shared": 0}.items()
+
+
+@pytest.mark.parametrize(
+    ("shared", "lengths", "wanted"),
+    [
+        (5, [4, 7], set()),
+        (5, [4, 0], {NONE_OF_ONE}),
+        (0, [4, 7], {NONE_OF_ONE, "shared=0 at the edge of its range"}),
+        (0, [4, 0], {NONE_OF_ONE, "shared=0 at the edge of its range", EMPTY}),
+        (0, [0, 0], {"shared=0 at the edge of its range"}),
+    ],
+)
+def test_sources_without_keys(
+    two_sources: Operator, shared: int, lengths: list[int], wanted: set[str]
+) -> None:
+    member = Stream(two_sources).members[0]
+    rows = np.zeros((2, 1, 9, 16), np.float16)
+    call = two_sources.bind(np.zeros((2, 1, 16), np.float16), rows, rows, shared, np.array(lengths))
+    assert {name for name, each in named(member).items() if each.holds(call)} == wanted
+
+
+def test_sources_with_the_same_numbers_of_keys_are_in_no_situation_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "two_sources.py"
+    path.write_text(TWO_SOURCES.replace("part(shared)", "part(length)"))
+    member = Stream(load(str(path))).members[0]
+    assert set(named(member)) == {EDGE_OF_ROWS, EMPTY}

@@ -121,3 +121,12 @@ def _place(emit: Emitter, node: nodes.Node) -> tuple[nodes.Input, Expr]:
     for axis, index in fixed:
         offset = offset + emit.in_kernel(index) * emit.stride(tensor.name, axis)
     return tensor, offset
+
+
+def absorbed_forms(node: nodes.Dequantize, factor: nodes.Node, channels: str) -> str:
+    """What to write for a scale or an offset that differs from token to token."""
+    found = f'give it the axes "K" or "K {channels}": one number a head or a channel'
+    if factor is not node.scale or CHANNELS & axes_read(factor):
+        return found
+    product = "scores by it, s * x" if channels == "D" else "probabilities by it, (p * x) @ values"
+    return f'{found}; a scale of each token multiplies {product}, x over "B K T", beside one of 1.0 over "K"'

@@ -21,6 +21,7 @@ from attndsl.lowering.operands.elementwise_ops import OPERATIONS, NumberForm, Op
 from attndsl.lowering.operands.row_functions import row_blocks
 from attndsl.lowering.operands.row_values import is_row_value, row_value
 from attndsl.lowering.results.channel_numbers import differs_by_channel, with_channels
+from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import RowStatistics, row_numbers
 from attndsl.lowering.rows.row_space import RowRun
 from attndsl.tile.buffers import Buffer, Region
@@ -49,6 +50,7 @@ def row_operation(
     if operation.own is not None:
         title = Note(text=f"result = {operation.of('result')}  ({context.spec_line(node.where)})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
+    _check_tokens_know(context, node)
     if any(differs_by_channel(each) for each in _others(node)):
         _check_not_rounded(context, node)
         sides = ("numbers", "result") if not has_weighted_sum(node.inputs[0]) else ("result", "numbers")
@@ -149,6 +151,24 @@ def _number(node: nodes.Elementwise) -> nodes.Node:
         along = " and ".join(differs)
         raise NotLowered(f"'{node.op}' of the result by what differs along {along}", node.where, FORMS)
     return others[0]
+
+
+def _check_tokens_know(context: Context, node: nodes.Elementwise) -> None:
+    """That rows of packed queries need no batch row or position where partials are merged: the merge takes
+    tokens by their number and knows neither.
+
+    Raises:
+        NotLowered: a number of them differs along B or Q.
+    """
+    open_ = _others(node) if context.rows.run_axis == "S" and may_split(context) else []
+    while open_:
+        each = open_.pop()
+        if isinstance(each, nodes.Elementwise):
+            open_ += each.inputs
+        elif found := [axis for axis in getattr(each, "axes", ()) if axis in ("B", "Q")]:
+            what = f"'{node.op}' of packed rows by what differs along {' and '.join(found)}"
+            instead = 'pass a number of each token: an input with the axes "S", or "S N"'
+            raise NotLowered(what, each.where, instead)
 
 
 def _check_not_rounded(context: Context, node: nodes.Elementwise) -> None:

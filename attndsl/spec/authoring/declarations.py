@@ -125,14 +125,14 @@ class Declarations(ArgumentDeclarations):
 
     def _add_rules_of(self, node: Output) -> None:
         """What the computation of an output needs of its arguments."""
-        axes, own, extents = self._axes, self._own_rows(), self._extents(node)
-        tables, split = self._table_shapes(node), self._split()
+        axes, own, extents = self._axes, self._own_sizes("T"), self._extents(node)
+        tables, pools, split = self._table_shapes(node), self._own_sizes("P"), self._split()
         authored = [rule for rule in self.constraints if not any(rule is each for each in self._derived)]
         subjects: tuple[Callable[[], Iterator[Constraint]], ...] = (
             lambda: capacity_constraints(node, axes, own, self.constraints),
             lambda: listed_constraints(node, axes, own, split, self.constraints, authored),
             lambda: packed_constraints(node, extents, self._definitions(), self.constraints, authored),
-            lambda: paged_constraints(node, tables, axes, self.constraints),
+            lambda: paged_constraints(node, tables, pools, axes, self.constraints),
             lambda: ring_constraints(node, extents, (*self.ranges, *self.constraints)),
             lambda: cache_constraints(node, axes, self.constraints),
             lambda: ring_row_constraints(node, extents, (*self.ranges, *self.constraints)),
@@ -170,7 +170,7 @@ class Declarations(ArgumentDeclarations):
         return Extents(
             axes=self._axes,
             shapes=self._shapes(self._is_read_by_index),
-            own=self._own_rows(),
+            own=self._own_sizes("T"),
             tables=self._table_shapes(node),
             optional=frozenset(each.name for each in tensors if each.optional),
         )
@@ -190,16 +190,17 @@ class Declarations(ArgumentDeclarations):
         known = ((name, size.definition) for name, size in self._dims.items())
         return {name: definition for name, definition in known if definition is not None}
 
-    def _own_rows(self) -> dict[str, Expr]:
-        """The rows of tensors that have place for fewer than the largest of their kind, by name."""
+    def _own_sizes(self, axis: str) -> dict[str, Expr]:
+        """The rows (T) or blocks (P) of tensors that have place for fewer than the largest of their kind, by
+        name."""
         found: dict[str, Expr] = {}
-        if not largest_of(self._axes.get("T", UNIT)):
+        if not largest_of(self._axes.get(axis, UNIT)):
             return found
         for each in self._arguments.values():
-            if isinstance(each, DeclaredTensor) and not each.indexed and "T" in each.axes:
+            if isinstance(each, DeclaredTensor) and not each.indexed and axis in each.axes:
                 for layout in resolve_tensor(each, self._axes, self._all_dtypes(each)).layouts.values():
-                    if "T" in layout.own_extents:
-                        found[each.name] = layout.own_extents["T"]
+                    if axis in layout.own_extents:
+                        found[each.name] = layout.own_extents[axis]
         return found
 
     def _table_shapes(self, node: Node) -> dict[str, tuple[Expr, ...]]:

@@ -9,7 +9,9 @@ out collapses to its other operand in such a call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -423,7 +425,7 @@ def elementwise(op: str, *operands: Operand) -> Value:
             "a value of the computation; numbers are computed before, or passed as parameters "
             "(attndsl.spec has maximum and minimum of numbers)",
         )
-    nodes = tuple(as_node(operand) for operand in operands)
+    nodes = tuple(as_node(operand, partial(_spelled, op, operands)) for operand in operands)
     divisor = nodes[-1].value if op == "divide" and isinstance(nodes[-1], Scalar) else None
     if isinstance(divisor, Const) and divisor.value == 0:
         raise wrong("the divisor", operands[-1], "another number than 0")
@@ -496,8 +498,24 @@ def _are_rows(node: Node | None) -> bool:
     return isinstance(node, Rows)
 
 
-def as_node(operand: object) -> Node:
-    """The node of a value, or a scalar node for a number or a symbolic scalar."""
+def _spelled(op: str, operands: tuple[object, ...], indexed: str) -> str:
+    """An operation whose number with an index is ``indexed``: beside an input as it is written, else the
+    number alone."""
+    nodes = [operand.node if isinstance(operand, Value) else None for operand in operands]
+    names = [node.name if isinstance(node, Input) else "" for node in nodes]
+    if len(operands) != 2 or not any(names) or op not in _SIGNS:
+        return indexed
+    return f" {_SIGNS[op]} ".join(name or indexed for name in names)
+
+
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+
+
+def as_node(operand: object, spelled: Callable[[str], str] = str) -> Node:
+    """The node of a value, or a scalar node for a number or a symbolic scalar.
+
+    ``spelled``: how what the operand stands in is written, with this in its place.
+    """
     if isinstance(operand, Value):
         return operand.node
     if isinstance(operand, Expr | int | float | np.generic):
@@ -505,12 +523,12 @@ def as_node(operand: object) -> Node:
         for part in number.walk():
             if isinstance(part, Const):
                 check_number("an operand", part.value)
-        _check_no_index(number)
+        _check_no_index(number, spelled)
         return Scalar(value=number, where=author_line())
     raise GraphError(f"a value, a parameter or a number is needed here, got {operand!r}", author_line())
 
 
-def _check_no_index(operand: Expr) -> None:
+def _check_no_index(operand: Expr, spelled: Callable[[str], str]) -> None:
     """A number that differs from row to row or from key to key says so by ``attend.index``.
 
     Raises:
@@ -523,12 +541,20 @@ def _check_no_index(operand: Expr) -> None:
             f"'{operand}' is a condition, no number: s.where({operand}) keeps the scores where it holds",
             author_line(),
         )
-    loads = {part.source for part in operand.walk() if isinstance(part, Load)}
-    element = f", or {min(loads)}.at(...) for an element of any dtype" if loads else ""
+    text = str(operand)
+    shown, inside = (f"'{text}'", text) if len(text) <= _MOST_SHOWN else ("a number with indices", "...")
+    element = ""
+    if isinstance(operand, Load):
+        element = f", or {spelled(f'{operand.source}.at(...)')} for an element of any dtype"
     raise GraphError(
-        f"'{operand}' differs from row to row or from key to key: write attend.index({operand}){element}",
+        f"{shown} differs from row to row or from key to key: write {spelled(f'attend.index({inside})')}"
+        f"{element}",
         author_line(),
     )
+
+
+_MOST_SHOWN = 40
+"""Letters of a number that a message repeats: starts of packed rows are written out in it."""
 
 
 def index_condition(condition: Expr) -> Value:

@@ -7,6 +7,7 @@ divisibility, then the spec's constraints in the order of their declaration.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ from attndsl.spec.contract.enumerated import choices_text, likely, reserved_byte
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.lists import is_list, tensor_list
 from attndsl.spec.contract.packed_rows import longest_rows, measured_by_sums
+
+_INT64 = np.iinfo(np.int64)
 
 
 def bind(operator: Contract, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
@@ -125,7 +128,7 @@ def _scalar(operator: Contract, spec: ParamSpec, value: Any) -> Any:
     if isinstance(value, str) and any(isinstance(choice, str) for choice in spec.choices):
         return value  # an unknown name is a wrong choice, not a wrong type
     if spec.takes_int and isinstance(value, int | np.integer) and not wrong_bool:
-        value = float(value)
+        value = _as_float(int(value))
     if (wrong_bool or not isinstance(value, kinds[spec.type])) and not spelled:
         advice = f"; write {spec.type(value)}" if _is_same_number(spec, value) else ""
         default = f"; the default is {spec.default!r}" if spec.optional and not advice else ""
@@ -136,10 +139,18 @@ def _scalar(operator: Contract, spec: ParamSpec, value: Any) -> Any:
     return value if spelled and not isinstance(value, kinds[spec.type]) else spec.type(value)
 
 
+def _as_float(value: int) -> float:
+    """An integer as a number; one beyond all numbers is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _is_same_number(spec: ParamSpec, value: Any) -> bool:
     """Whether a number of another type says what is meant."""
     if spec.type is float:
-        return type(value) is int
+        return type(value) is int and not math.isinf(_as_float(value))
     return spec.type is int and isinstance(value, float) and value.is_integer()
 
 
@@ -168,6 +179,12 @@ def _in_range(operator: Contract, spec: ParamSpec, value: Any) -> Any:
             raise (spec.error or errors.RangeError)(
                 f"{operator.name}: {spec.name}: must be {bound.op} {limit}, got {value}{spec.nearest(bound)}"
             )
+    if isinstance(value, int) and not _INT64.min <= value <= _INT64.max:
+        limit = _INT64.max if value > 0 else _INT64.min
+        raise (spec.error or errors.RangeError)(
+            f"{operator.name}: {spec.name}: must fit int64, the type that a host has it in, {_INT64.min} to"
+            f" {_INT64.max}, got {_short(value)}; the nearest legal value is {limit}"
+        )
     return value
 
 

@@ -117,12 +117,13 @@ def is_element_of(name: str) -> Callable[[Expr], bool]:
 
 
 def paged_constraints(
-    root: Node, shapes: Shapes, axes: Axes, known: Iterable[Constraint]
+    root: Node, shapes: Shapes, pools: Mapping[str, Expr], axes: Axes, known: Iterable[Constraint]
 ) -> Iterator[Constraint]:
     """That the rows of a cache in pages have a column of their table, and that each column which they use
     names a page.
 
-    ``shapes``: the sizes of tables that have one layout, by name. What a constraint in ``known`` says of a
+    ``shapes``: the sizes of tables that have one layout, by name; ``pools``: the pages of caches that have
+    a number of their own. What a constraint in ``known`` says of a
     length or of a table is left to it.
     """
     stated = StatedRules(known)
@@ -139,11 +140,19 @@ def paged_constraints(
             rule = Constraint(condition, text, LengthRangeError, when, over, where=rows.where)
             yield stated.with_rule(rule, when)
         if len(shape) == 2 and shape[0].same(axes["B"]):
-            yield from _entries(rows, table, columns, when, axes, stated)
+            stored = (each.name for each in rows.tensor.walk() if isinstance(each, Input))
+            pages = next((pools[name] for name in stored if name in pools), axes["P"])
+            yield from _entries(rows, table, columns, pages, when, axes, stated)
 
 
 def _entries(
-    rows: Paged, table: str, columns: Expr, when: Expr | None, axes: Axes, stated: StatedRules
+    rows: Paged,
+    table: str,
+    columns: Expr,
+    pages: Expr,
+    when: Expr | None,
+    axes: Axes,
+    stated: StatedRules,
 ) -> Iterator[Constraint]:
     """That the entries of a table name pages, wherever rows are: in all columns where no length is passed."""
     count, elements = entry_or_number(rows.length), is_element_of(table)
@@ -157,7 +166,7 @@ def _entries(
     entry = Load(table, _B * columns + _COLUMN)
     for where_used in used:
         rule = Constraint(
-            (entry >= 0) & (entry < axes["P"]),
+            (entry >= 0) & (entry < pages),
             "must name a block of the cache wherever rows are",
             PagingError,
             where_used,

@@ -18,8 +18,8 @@ from attndsl.spec.errors import LayoutTextError
 _OPERATOR = re.compile(r"[-+*/%]")
 _TOKEN = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 UNIT = Const(1)
-OF_STORED_ROWS = ("T", "U", "W")
-"""Axes of which tensors may have a size of their own: how many rows one has place for."""
+OF_STORED_ROWS = ("T", "U", "W", "P")
+"""Axes of which tensors may have a size of their own: how many rows, columns or blocks one has place for."""
 Array = npt.NDArray[Any]
 
 
@@ -204,6 +204,12 @@ def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], ro
     if role == "T" and {"D", "E"} & {*roles}:
         further = f"op.axes(T=maximum({size}, {token})) where caches have place for different numbers of rows"
         return f"{sentence}write {f'{size} for {token}, or ' if isinstance(size, Symbol) else ''}{further}"
+    if role == "P":
+        pools = [str(each) for each in (*(largest_of(size) or (size,)), token)]
+        return (
+            f"{sentence}write {' or '.join(pools[:-1])} for {token}, of one pool for all tables, or "
+            f"op.axes(P={_nested(pools)}) of several pools"
+        )
     if not isinstance(size, Symbol):
         return f"{sentence}write op.axes({role}={token}) and op.require({size} == {token}, text)"
     if role == "D":
@@ -213,6 +219,11 @@ def _of_all_tensors(token: str, free: list[str], extents: Mapping[str, Expr], ro
             "heads share (MLA, absorbed) have one key/value head: specs/variants/mla_decode.py"
         )
     return f"{sentence}write {size} for {token}"
+
+
+def _nested(sizes: list[str]) -> str:
+    """The largest of sizes, as it is written."""
+    return sizes[0] if len(sizes) == 1 else f"maximum({sizes[0]}, {_nested(sizes[1:])})"
 
 
 def token_extent(token: str) -> Expr:

@@ -1,9 +1,9 @@
 """Situations: what cases are in, whatever arguments they pass, so that each branch and edge is checked.
 
 A feature matters in a case or does not; a call is in a situation or is not. Each branch of a choice that
-parameters and sizes make is one, those on numbers alone with rows of several key tiles, each parameter at its
-default, windows and rows that end at a tile's edge,
-rows without keys. Cases are asked for those that none has been in.
+parameters and sizes make is one, those on numbers alone with rows of several key tiles, each parameter at
+its default, numbers of keys at the ends of their ranges, windows and rows that end at a tile's edge, rows
+without keys. Cases are asked for those that none has been in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.deciding_values import branch_conditions, values_for
 from attndsl.verify.cases.features import key_counts, tile_of
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import EDGE, GAPS, LONG, WORKLOAD, fill_of
+from attndsl.verify.space.values import ANY, EDGE, GAPS, LONG, WORKLOAD, fill_of
 
 Pins = Mapping[str, Any]
 _TILES = 2
@@ -43,7 +43,7 @@ class Situation:
 @kept
 def situations(space: CaseSpace) -> tuple[Situation, ...]:
     """Those that some values of the variables make; that a legal call is in each is not known."""
-    return (*_branches(space), *_defaults(space), *_windows(space), *_rows(space))
+    return (*_branches(space), *_defaults(space), *_windows(space), *_range_edges(space), *_rows(space))
 
 
 def _branches(space: CaseSpace) -> Iterator[Situation]:
@@ -105,6 +105,16 @@ def _windows(space: CaseSpace) -> Iterator[Situation]:
                 yield _has_one_of(f"{param.name} at the edge of a tile", param.name, edges)
 
 
+def _range_edges(space: CaseSpace) -> Iterator[Situation]:
+    """Numbers of keys at the ends of their declared ranges, such as 0 keys that all rows share."""
+    for param in space.operator.params:
+        if param.type is int and not param.choices and space.is_number_of_keys(param.name):
+            for edge in space.range_edges(param):
+                if edge in space.variables.get(param.name, ()) and edge != param.default:
+                    what = f"{param.name}={edge} at the edge of its range"
+                    yield _has_one_of(what, param.name, (edge,))
+
+
 def _has_one_of(what: str, name: str, values: tuple[Any, ...]) -> Situation:
     def pins(rng: np.random.Generator) -> Pins:
         return {name: values[int(rng.integers(len(values)))]}
@@ -120,12 +130,37 @@ def _rows(space: CaseSpace) -> Iterator[Situation]:
         return any(_is_edge(int(count), (tile,)) for count in key_counts(call).reshape(-1))
 
     yield Situation("a row that ends at the edge of a tile", lambda rng: {WORKLOAD: EDGE}, ends_at_edge)
-    if lengths:
+    if not lengths:
+        return
+    gaps = dict.fromkeys(lengths, GAPS)
+    yield Situation(
+        "a row without keys among others",
+        lambda rng: {**gaps, **_least_counts(space), **_any_work(rng)},
+        lambda call: bool(0 < (key_counts(call).sum(axis=0) == 0).sum() < call.extents["B"]),
+    )
+    if space.counts_differ:
         yield Situation(
-            "a row without keys among others",
-            lambda rng: dict.fromkeys(lengths, GAPS),
-            lambda call: bool(0 < (key_counts(call).sum(axis=0) == 0).sum() < call.extents["B"]),
+            "a row with keys of one source and none of another",
+            lambda rng: {**gaps, **_any_work(rng)},
+            _lacks_some,
         )
+
+
+def _any_work(rng: np.random.Generator) -> Pins:
+    """Half of the time no workload: rows without keys leave many turns less work than they ask for."""
+    return {WORKLOAD: ANY} if rng.random() < 0.5 else {}
+
+
+def _least_counts(space: CaseSpace) -> Pins:
+    """Parameters that count keys, without any keys."""
+    counting = [spec.name for spec in space.operator.params if space.counts_keys(spec.name)]
+    values = {name: space.variables.get(name, ()) for name in counting}
+    return {name: 0 for name, legal in values.items() if 0 in legal}
+
+
+def _lacks_some(call: Call) -> bool:
+    counts = key_counts(call)
+    return bool(((counts == 0) & (counts.sum(axis=0) > 0)).any())
 
 
 def _is_edge(number: int, tiles: tuple[int, ...]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
-from attndsl.graph.nodes import Cast, Selected
+from attndsl.graph.nodes import Cast, Paged, Selected
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
@@ -29,6 +29,10 @@ from attndsl.verify.space.values import FILL, MASK, PROBE, TRUTH_FILLS, fill_of
 
 _EXTRA = (0, 0, 0, 2)
 _EDGES = 0.5
+_PLAIN = 0.3
+"""Share of the factors that are powers of two."""
+_GAINS = (-1.0, 0.5)
+"""Logarithms of the sizes of factors of results, to base 2."""
 
 
 @dataclass
@@ -275,7 +279,7 @@ class Filler:
     def _table(self, name: str, count: Array) -> Array:
         """Distinct pages for every used entry where there are enough of them, sometimes a first page that
         all rows share; rubbish behind."""
-        shape, size, pages = self.shape(name), self.extents["R"], max(self.extents["P"], 1)
+        shape, size, pages = self.shape(name), self.extents["R"], self._pages(name)
         used = np.arange(shape[1])[None] * size < count[:, None]
         need = int(used.sum())
         table = self.rng.choice([-1, pages, 2**31 - 1], shape)
@@ -285,6 +289,18 @@ class Filler:
         if shape[1] and self.rng.random() < 0.3:
             table[used[:, 0], 0] = self.rng.integers(0, pages)
         return table.astype(DTYPES[self.dtype(name)])
+
+    def _pages(self, table: str) -> int:
+        """Pages of the smallest pool that a table names pages of, at least 1."""
+        caches = [
+            argument_roles.input_name(node.tensor)
+            for node in self.graph.nodes
+            if isinstance(node, Paged) and argument_roles.input_name(node.table) == table
+        ]
+        own = [self.layout(cache).own_extents.get("P") for cache in caches]
+        return max(
+            1, min(self.extents["P"] if each is None else int(each.evaluate(self.env)) for each in own)
+        )
 
     # Scales, offsets and factors --------------------------------------------------------------------------
 
@@ -301,14 +317,14 @@ class Filler:
         for name in self.roles.named(argument_roles.SCORE_FACTOR):
             shape = self.shape(name)
             if not integer:
-                self._store(name, 1.0 + rng.random(shape) * (0 if rng.random() < 0.3 else 1))
+                self._store(name, self._temperatures(name, shape))
                 continue
             factor = abs(self.factor()) or 1.0
             wanted = 0.8 / 8.0 if self.probe else self.extents["D"] ** -0.5 / 1600.0
             spread = 1.0 if self.probe else rng.uniform(0.5, 1.5, shape)
             self._store(name, wanted / factor * spread * np.ones(shape))
         for name in self.roles.named(argument_roles.OUT_FACTOR):
-            self._store(name, 2.0 ** rng.integers(-7, -3, self.shape(name)))
+            self._store(name, self._gains(name, self.shape(name), integer=integer))
         for name in self.roles.named(argument_roles.PROBABILITY_FACTOR):
             self._store(name, rng.choice([1.0, 0.5, 0.25, 0.0, -0.5, -1.0], self.shape(name)))
         for name in self.roles.named(argument_roles.STEP):
@@ -319,6 +335,26 @@ class Filler:
             steep = -(2.0 ** (-8.0 * heads / heads.size)) * rng.choice([1, 1, -0.125])
             flat = rng.choice([-1, 1]) / (4.0 * max(self.extents["T"], 1)) * np.ones(shape)
             self._store(name, flat if self.probe else steep)
+
+    def _temperatures(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Factors and divisors of scores: around 1 to both sides, in some cases 1. Constraints on them may
+        know a least one, and are taken to know none above 1."""
+        spread = self.rng.uniform(0 if self._is_looked_at(name) else -1, 1, shape)
+        return 2.0 ** (spread * (0 if self.rng.random() < _PLAIN else 1))
+
+    def _gains(self, name: str, shape: tuple[int, ...], *, integer: bool) -> Array:
+        """Factors and divisors of results, of both signs unless constraints look at them.
+
+        Around 1, so that one that is lost, rounded or of another head shows in results of order 1, and no
+        larger than leaves the rounding errors of a result within what is allowed of it. Some are powers of
+        two. Those of sums of integers make results of order 1 of them.
+        """
+        rng = self.rng
+        signs = 1 if self._is_looked_at(name) else rng.choice([-1, 1], shape)
+        if integer:
+            return np.asarray(signs * 2.0 ** rng.integers(-7, -3, shape))
+        powers = rng.uniform(*_GAINS, shape)
+        return np.asarray(signs * 2.0 ** np.where(rng.random(shape) < _PLAIN, np.rint(powers), powers))
 
     def _store(self, name: str, values: Array) -> None:
         self.made[name] = np.asarray(values).astype(DTYPES[self.dtype(name)])

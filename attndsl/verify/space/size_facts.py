@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from attndsl.expr import Expr, Load
 from attndsl.expr.argument_facts import longest_of
 from attndsl.expr.compiled_evaluation import Function, compiled
 from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import Input, Rows, WeightedSum, expressions_of
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.contract.arguments import TensorSpec
@@ -98,6 +99,12 @@ class SizeFacts:
         """What each integer tensor counts, see :func:`~attndsl.verify.space.argument_roles.measures`."""
         return measures(self._graph, frozenset(spec.name for spec in self.integers))
 
+    @cached_property
+    def counts_differ(self) -> bool:
+        """Whether a row has several sources of keys whose numbers are told by different arguments."""
+        sums = [node for node in self._graph.nodes if isinstance(node, WeightedSum)]
+        return len({frozenset(_told_by(node.values)) for node in sums}) > 1
+
     def extents(self, env: Mapping[str, Any]) -> dict[str, int]:
         """The attention axes' sizes that ``env`` tells."""
         if EXTENTS in env:
@@ -151,3 +158,15 @@ def _may_count(spec: TensorSpec) -> bool:
     integral = {*spec.dtypes} <= {"int32", "int64"}
     flat = [len(layout.shape()) == 1 for layout in spec.layouts.values()]
     return alone and integral and bool(flat) and all(flat)
+
+
+def _told_by(rows: Rows) -> Iterator[str]:
+    """The arguments that tell how many rows a source has."""
+    sources = [each for each in rows.walk() if isinstance(each, Rows)]
+    told = [
+        node for each in sources for node in (each.length, getattr(each, "ends", None)) if node is not None
+    ]
+    yield from (node.name for each in told for node in each.walk() if isinstance(node, Input))
+    for expr in expressions_of(told):
+        yield from expr.symbols()
+        yield from (part.source for part in expr.walk() if isinstance(part, Load))

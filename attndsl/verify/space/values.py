@@ -37,7 +37,8 @@ LONG, FEW, _MANY, _BOTH, _DEEP, WIDE, EDGE = (
     "wide",
     "edge many",
 )
-WORKLOADS = (FEW, _MANY, WIDE, FEW, _BOTH, FEW, EDGE, "any", "deep many", FEW, _MANY, _DEEP, FEW)
+ANY = "any"
+WORKLOADS = (FEW, _MANY, WIDE, FEW, _BOTH, FEW, EDGE, ANY, "deep many", FEW, _MANY, _DEEP, FEW)
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Any
 
 from attndsl.expr import Compare, Const, Expr, Load, Symbol
 from attndsl.expr.argument_facts import longest_of
-from attndsl.graph.nodes import Conditional, expressions_of
+from attndsl.graph.nodes import Conditional, Rows, expressions_of
 from attndsl.spec.contract.arguments import Dim, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import largest_of
 from attndsl.verify.space.size_facts import SizeFacts
@@ -66,9 +67,10 @@ class VariableValues(SizeFacts):
         if param.type is str:
             return default
         plain = (*self.values.plain, *MULTIPLES)
-        if self.stands_with_keys(param.name):  # a window, or something like it: edges of tiles tell
+        if self.is_number_of_keys(param.name):  # a window, a length of all rows: edges of tiles tell
             plain = (
                 *plain,
+                *self.range_edges(param),
                 *(tile + away for tile in self.tiles for away in (-1, 0, 1)),
                 *self._several_tiles,
             )
@@ -99,6 +101,32 @@ class VariableValues(SizeFacts):
     def _several_tiles(self) -> tuple[int, ...]:
         """Numbers of keys in several tiles: without them hardly an item of a mask has more than one."""
         return tuple(size for size in self.sizes_of("T") if size > 2 * min(self.tiles))
+
+    def is_number_of_keys(self, name: str) -> bool:
+        """Whether a parameter counts the keys of a source, or stands with keys."""
+        return self.counts_keys(name) or self.stands_with_keys(name)
+
+    def range_edges(self, param: ParamSpec) -> tuple[int, ...]:
+        """The least and the largest integer of a parameter's declared range, as far as it has these."""
+        inside = ((param.ge, math.ceil, 0), (param.gt, math.floor, 1), (param.le, math.floor, 0))
+        found = [
+            whole(limit) + step
+            for limit, whole, step in (*inside, (param.lt, math.ceil, -1))
+            if limit is not None and math.isfinite(limit)
+        ]
+        return tuple(dict.fromkeys(self._in_bounds(param, found)))
+
+    def counts_keys(self, name: str) -> bool:
+        """Whether the keys of a source are counted with a parameter, as in ``length=prefix_length``."""
+        return name in self._counting
+
+    @cached_property
+    def _counting(self) -> frozenset[str]:
+        rows = [each for root in self.operator.roots for each in root.walk() if isinstance(each, Rows)]
+        lengths = [each.length for each in dict.fromkeys(rows) if each.length is not None]
+        parameters = {spec.name for spec in self.operator.params}
+        counted = {name for each in expressions_of(lengths) for name in each.symbols()}
+        return frozenset(counted & parameters)
 
     def stands_with_keys(self, name: str) -> bool:
         """Whether a parameter is part of an expression over keys, as the size of a window is."""
