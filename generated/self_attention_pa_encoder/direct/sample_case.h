@@ -15,7 +15,7 @@ const Recipe seqLen{attndsl::DataType::kInt32, {2}, 0, {1, 1}, 2};
 const Recipe qkDescale{attndsl::DataType::kFloat32, {4}, 26};
 const Recipe qkOffset{attndsl::DataType::kInt32, {1}, 0, {0}};
 const Recipe vpvDescale{attndsl::DataType::kFloat32, {4}, 28};
-const Recipe vpvOffset{attndsl::DataType::kInt32, {1}, 0, {1}};
+const Recipe vpvOffset{attndsl::DataType::kInt32, {1}, 0, {0}};
 const Recipe pScale{attndsl::DataType::kFloat32, {4}, 30};
 
 const std::vector<double> output = {
