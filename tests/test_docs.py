@@ -71,8 +71,8 @@ def test_every_word_of_the_glossary_is_in_the_code() -> None:
 
 @pytest.mark.parametrize("word", ["hidden handover", "ipelin", "wait set"])
 def test_a_word_that_is_not_in_the_code_is_found(word: str) -> None:
-    page = GLOSSARY.read_text()
-    assert unknown(f"{page.rstrip()}\n| {word} | a planted word |\n") == [word]
+    known = words(GLOSSARY.read_text())[0]
+    assert unknown(f"| {known} | one that is there |\n| {word} | a planted word |\n") == [word]
 
 
 def test_words_are_in_order_and_each_is_explained_once() -> None:

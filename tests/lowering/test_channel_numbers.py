@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.row_results import OUT, PACKED, check
 from tests.support.small_specs import (
     DECODE_SCORES,
     decode_call,
@@ -13,8 +14,6 @@ from tests.support.small_specs import (
     packed_call,
     packed_spec,
 )
-
-from .row_results import OUT, PACKED, check
 
 GATE = 'gate = op.input("gate", "B N 1 D", dtype=query, axes="B N Q E")'
 CHANNEL = 'channel = op.input("channel", "N D", dtype="float32", axes="N E")'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attndsl.lowering.errors import NotLowered
-from tests.lowering.row_results import OUT, PACKED, check
+from tests.support.row_results import OUT, PACKED, check
 from tests.support.small_specs import DECODE_SCORES, decode_call, decode_spec, packed_call, packed_spec
 
 RNG = np.random.default_rng(0)

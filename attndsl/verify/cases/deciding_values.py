@@ -54,7 +54,8 @@ def values_for(
 
 def deciding_values(space: CaseSpace, pins: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """Values of the variables beside a choice in one of these conditions, with which another value of the
-    choice turns it over. Drawn at random; empty where ``pins`` are no single choice, or none were found.
+    choice turns it over. Drawn at random; empty where ``pins`` are no single choice, or none were found, and
+    where the choice decides alone.
 
     Few calls have them by chance: whether a mask of ones hides or is added asks for the precision, the kind
     of mask, its layout and the dtype.
@@ -62,10 +63,11 @@ def deciding_values(space: CaseSpace, pins: Mapping[str, Any], rng: np.random.Ge
     if len(pins) != 1:
         return {}
     ((name, own),) = pins.items()
-    conditions = conditions_on(space.operator.roots, name)
+    others = space.variables.keys() - {name}
+    conditions = [each for each in conditions_on(space.operator.roots, name) if each.symbols() & others]
     for _ in range(_TRIES if conditions else 0):
         condition = conditions[int(rng.integers(len(conditions)))]
-        beside = sorted(condition.symbols() & space.variables.keys() - {name})
+        beside = sorted(condition.symbols() & others)
         drawn = {each: _one_of(space.variables[each], rng) for each in beside}
         if len(set(_answers(condition, drawn, name, (own, *space.variables[name])))) > 1:
             return drawn
