@@ -75,12 +75,13 @@ def test_the_direct_launch_sample_runs_on_the_emulator(project, sync):
 
 
 @needs_compiler
+@pytest.mark.sweep(fast=1)
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [
         ("direct/sample_case.h", r"(attention_out = \{\n    )[-\d.e]+", r"\g<1>9.5", "WRONG"),
         ("direct/main.cpp", r"call\.num_heads = \d+", "call.num_heads = 7", "N = 7 from num_heads"),
-        pytest.param("op_kernel/*_d16_attn_mask.h", r"\bDiv\(", "Mul(", "WRONG", marks=pytest.mark.long),
+        ("op_kernel/*_d16_attn_mask.h", r"\bDiv\(", "Mul(", "WRONG"),
     ],
 )
 def test_the_sample_notices_what_is_wrong(project, tmp_path, file, old, new, words):

@@ -87,6 +87,7 @@ def found(folder: Path, cases: int = 3) -> Verification:
     )
 
 
+@pytest.mark.sweep(fast=1)
 @pytest.mark.parametrize(
     "numbers",
     [{"kRing": 4, "kTileKeys": 256}, {"kRowsPerStep": 8}, OTHERS],

@@ -100,6 +100,7 @@ def test_guards_stand_in_front_of_what_divides():
     assert not guarded(N // (K // STEP) < 3).evaluate({"step": 0, "N": 4, "K": 4})
 
 
+@pytest.mark.sweep(fast=1)
 @pytest.mark.parametrize(("rows", "heads"), [(0, 4), (2, 0)])
 def test_an_empty_call_is_a_launch_of_one_block(rows, heads, tmp_path):
     """Nothing is computed: the contract takes it, the shape follows, and one block finds no work."""
