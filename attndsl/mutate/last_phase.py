@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 
 _OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
 
 
+@kept
 def callers_of(source: EmittedText) -> dict[str, set[str]]:
     """By the name of what is called, the functions that do."""
     found: dict[str, set[str]] = {}
@@ -18,6 +20,7 @@ def callers_of(source: EmittedText) -> dict[str, set[str]]:
     return found
 
 
+@kept
 def after_all_blocks(source: EmittedText) -> frozenset[str]:
     """The functions that run only after all blocks have waited for each other: one that is called once and
     waits before it does anything else, and those that only such functions call."""

@@ -40,18 +40,27 @@ EDGE_OF_ROWS, EMPTY = "a row that ends at the edge of a tile", "a row without ke
 NO_WINDOW = "not (window > 0), several key tiles"
 
 
+def loaded(folders: pytest.TempPathFactory, text: str) -> Operator:
+    path: Path = folders.mktemp("situations") / "spec.py"
+    path.write_text(text)
+    return load(str(path))
+
+
+def prepared(operator: Operator) -> _Member:
+    """The only member of a stream of its own."""
+    (found,) = Stream(operator).members
+    found.prepare()
+    return found
+
+
 @pytest.fixture(scope="module")
 def operator(tmp_path_factory: pytest.TempPathFactory) -> Operator:
-    path: Path = tmp_path_factory.mktemp("situations") / "windowed.py"
-    path.write_text(SPEC)
-    return load(str(path))
+    return loaded(tmp_path_factory, SPEC)
 
 
 @pytest.fixture(scope="module")
 def member(operator: Operator) -> _Member:
-    found = Stream(operator).members[0]
-    found.prepare()
-    return found
+    return prepared(operator)
 
 
 def named(member: _Member) -> dict[str, Situation]:
@@ -109,8 +118,7 @@ def test_windows_have_values_at_the_edges_of_tiles(member: _Member) -> None:
     "name", ["window at the edge of a tile", "not (window > 0)", NO_WINDOW, EDGE_OF_ROWS, EMPTY]
 )
 def test_a_case_is_asked_for_in_a_situation_that_none_has_been_in(operator: Operator, name: str) -> None:
-    member = Stream(operator).members[0]
-    member.prepare()
+    member = prepared(operator)
     member._kernels[()] = 1
     every = named(member)
     member._met = set(every) - {name}
@@ -120,8 +128,7 @@ def test_a_case_is_asked_for_in_a_situation_that_none_has_been_in(operator: Oper
 
 
 def test_a_situation_that_no_call_is_in_is_given_up(operator: Operator) -> None:
-    member = Stream(operator).members[0]
-    member.prepare()
+    member = prepared(operator)
     member._kernels[()] = 1
     asked = []
 
@@ -186,15 +193,12 @@ NONE_OF_ONE = "a row with keys of one source and none of another"
 
 @pytest.fixture(scope="module")
 def two_sources(tmp_path_factory: pytest.TempPathFactory) -> Operator:
-    path: Path = tmp_path_factory.mktemp("situations") / "two_sources.py"
-    path.write_text(TWO_SOURCES)
-    return load(str(path))
+    return loaded(tmp_path_factory, TWO_SOURCES)
 
 
 def test_a_parameter_that_counts_keys_is_asked_for_at_the_edge_of_its_range(two_sources: Operator) -> None:
     """And has values at the edges of tiles, as lengths have."""
-    member = Stream(two_sources).members[0]
-    member.prepare()
+    member = prepared(two_sources)
     every, tile = named(member), member.space.tiles[0]
     assert set(every) == {"shared=0 at the edge of its range", EDGE_OF_ROWS, EMPTY, NONE_OF_ONE}
     assert {0, tile - 1, tile + 1} <= set(member.space.variables["shared"])
