@@ -7,6 +7,7 @@ a spec by tests that bind or read its operator. Tests that compare digests of so
 files are left out: they would see any change. Defects that do not load do not count; others are drawn.
 
     python bench/check_mutants.py --mutants 200 --journal checks.jsonl     (goes on where it stopped)
+    python bench/check_mutants.py --all-classes                            (ordinary mistakes, too)
     python bench/check_mutants.py --only 3f2a90c1d4                        (one of them again)
 """
 
@@ -28,14 +29,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from python_mutants import CLASSES, PythonMutant, drawn, mutants_of
+from python_mutants import CLASSES, OF_CHECKS, PythonMutant, drawn, mutants_of
 from warm_processes import run_tests, warm
 
 from attndsl.base.disk_cache import content_key, stored_or_made
 from attndsl.campaign.jobs import Job, LocalProcesses, results_of
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("attndsl/verify", "attndsl/reference", "specs/*.py")
+SOURCES = ("attndsl/verify", "attndsl/reference", "attndsl/campaign/judging.py", "specs/*.py")
 TESTS = (
     "tests/verify",
     "tests/reference",
@@ -55,9 +56,10 @@ FAST = 30.0
 _HANGS, _MEASURE_SECONDS = 240.0, 3600.0
 _FIRST_TESTS, _QUICK = 40, 0.5
 """Of the quickest tests so many, of a few files, run before all others; none takes so many seconds."""
-CHANGING = ("attndsl.verify", "attndsl.reference")
+CHANGING = ("attndsl.verify", "attndsl.reference", "attndsl.campaign.judging")
 _NOT_COLLECTED = 2
 """The exit code of pytest where a file of tests cannot be imported."""
+_GROUPS = ("defects of checks", "ordinary mistakes")
 KILLED, SURVIVED, NOT_LOADED = "killed", "survived", "not loaded"
 
 
@@ -305,17 +307,21 @@ def _test_texts(tests: Iterable[str]) -> list[str]:
     return [(ROOT / file).read_text() for file in files]
 
 
+def _group(mutant: PythonMutant) -> str:
+    return _GROUPS[mutant.kind not in OF_CHECKS]
+
+
 def report(found: Sequence[tuple[PythonMutant, Outcome]], seconds: float) -> Iterator[str]:
-    """Counts by class, then the survivors."""
+    """Counts by class, those of defects of checks apart from ordinary mistakes, then the survivors."""
     total, killed = Counter[str](), Counter[str]()
     for mutant, outcome in found:
-        total[mutant.kind] += 1
-        killed[mutant.kind] += outcome.status == KILLED
-    for kind in sorted(total):
-        yield f"{kind:<12} {killed[kind]:>4} of {total[kind]:>4}"
-    rate = 100 * sum(killed.values()) / max(len(found), 1)
+        for name in (mutant.kind, _group(mutant)):
+            total[name] += 1
+            killed[name] += outcome.status == KILLED
+    for kind in (*sorted(total.keys() - set(_GROUPS)), *(each for each in _GROUPS if total[each])):
+        rate = 100 * killed[kind] / total[kind]
+        yield f"{kind:<18} {killed[kind]:>4} of {total[kind]:>4} ({rate:.1f} %)"
     each = sum(outcome.seconds for _, outcome in found) / max(len(found), 1)
-    yield f"killed {sum(killed.values())} of {len(found)} mutants ({rate:.1f} %)"
     yield f"{seconds:.0f} s, {each:.1f} s a mutant"
     for mutant, outcome in found:
         if outcome.status == SURVIVED:
@@ -327,6 +333,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--mutants", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all-classes", action="store_true", help="ordinary mistakes, too")
     parser.add_argument("--only", action="append", default=[], metavar="ID")
     parser.add_argument("--sources", nargs="*", default=SOURCES, metavar="PATH")
     parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH")
@@ -337,7 +344,7 @@ def main() -> int:
     started = time.monotonic()
     warm(CHANGING)
     every = [mutant for file in sources(options.sources) for mutant in mutants_of(ROOT, file)]
-    chosen = drawn(every, options.seed)
+    chosen = drawn([m for m in every if options.all_classes or m.kind in OF_CHECKS], options.seed)
     if options.only:
         chosen = iter([mutant for mutant in every if mutant.name in options.only])
     tests = reached(test_files(options.tests), "test files", options.fast)
