@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from python_mutants import CLASSES, OF_CHECKS, PythonMutant, drawn, mutants_of
-from warm_processes import run_tests, warm
+from warm_processes import forget_specs, run_tests, warm
 
 from attndsl.base.disk_cache import content_key, stored_or_made
 from attndsl.campaign.jobs import Job, LocalProcesses, results_of
@@ -260,7 +260,9 @@ def _parts(tests: Sequence[str], seconds: Mapping[str, float]) -> list[list[str]
 
 
 def _change_source() -> None:
-    """Give this process the changed text, as Python's start does to others."""
+    """Give this process the changed text, as Python's start does to others; a spec may be what changed."""
+    if Path(os.environ["ATTNDSL_MUTATED"]).is_relative_to(ROOT / "specs"):
+        forget_specs()
     runpy.run_path(str(ROOT / "bench" / "mutated" / "sitecustomize.py"))
 
 

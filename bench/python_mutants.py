@@ -57,8 +57,11 @@ _ARITHMETIC |= {">>": "<<", "**": "*"}
 _EXTREMES = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum"}
 _EXTREMES |= {"maximum": "minimum", "argmax": "argmin", "argmin": "argmax", "floor": "ceil", "ceil": "floor"}
 _LIMIT = "--"
-_GENERATORS = ("specs/", *(f"attndsl/verify/{each}/" for each in ("cases", "data", "space")))
-"""What makes cases, and what they are made from."""
+_ONLY = {
+    "feature": ("specs/", *(f"attndsl/verify/{each}/" for each in ("cases", "data", "space"))),
+    "precision": ("attndsl/reference/", "attndsl/verify/judge/", "attndsl/campaign/"),
+}
+"""Classes that are about what makes cases, and about oracles and judgements alone."""
 _SMALL = 0.01
 """Numbers below that are bounds of errors."""
 _RESULTS = ("actual", "values", "found", "after")
@@ -236,7 +239,8 @@ def oracle(source: _Source, node: ast.AST) -> Found:
     result = next((each for each in named if each in _RESULTS), None)
     every = list(ast.walk(node)) if result is not None else []
     asked = {id(each.value): each.attr for each in every if isinstance(each, ast.Attribute)}
-    words = {id(part) for each in every if isinstance(each, ast.JoinedStr) for part in ast.walk(each)}
+    told = (each for each in every if isinstance(each, ast.JoinedStr | ast.Assert))
+    words = {id(part) for each in told for part in ast.walk(each)}
     for each in every:
         is_expected = isinstance(each, ast.Attribute) and ast.unparse(each) in _OF_EXPECTED
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
@@ -371,10 +375,10 @@ def mutants_of(root: Path, file: str) -> Iterator[PythonMutant]:
     source, seen = _Source((root / file).read_text()), set[tuple[int, int, str]]()
     for node, statement, names in _places(source.tree):
         for kind, rule in CLASSES.items():
-            if kind == "feature" and not file.startswith(_GENERATORS):
+            if (kind in _ONLY) and not file.startswith(_ONLY[kind]):
                 continue
             for place in rule(source, node):
-                if place not in seen:
+                if place not in seen and source.text[place[0] : place[1]] != place[2]:
                     seen.add(place)
                     line = source.text.count("\n", 0, place[0]) + 1
                     yield PythonMutant(file, kind, *place, line, _lines_at(statement, line), names)
@@ -406,7 +410,7 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.stmt, tuple[str, ..
             return
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             return
-        if _is_text(node):
+        if _is_text(node) or _is_asked_for(node):
             return
         if isinstance(node, ast.stmt):
             statement = node
@@ -442,6 +446,12 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__str__")
 
 
+def _is_asked_for(node: ast.AST) -> bool:
+    """Whether it asks for what is kept, under a key of several parts: to find nothing is no defect."""
+    key = node.args if isinstance(node, ast.Call) and _called(node) == "get" else []
+    return len(key) == 1 and isinstance(key[0], ast.Tuple)
+
+
 def _is_index(node: ast.AST) -> bool:
     """Whether a subscript is of a value, not of a type."""
     return isinstance(node, ast.Subscript) and not (
@@ -463,7 +473,8 @@ def drawn(mutants: Sequence[PythonMutant], seed: int) -> Iterator[PythonMutant]:
     groups: dict[tuple[str, str], list[PythonMutant]] = {}
     for each in mutants:
         parts = each.file.split("/")
-        groups.setdefault((each.kind, parts[1] if len(parts) > 2 else parts[0]), []).append(each)
+        area = parts[1].replace("campaign", "verify") if len(parts) > 2 else parts[0]
+        groups.setdefault((each.kind, area), []).append(each)
     rng = random.Random(seed)
     order = sorted(groups)
     for key in order:

@@ -19,7 +19,7 @@ import warm_processes  # noqa: E402
 
 
 def changes(folder: Path, text: str, kind: str) -> list[str]:
-    file = folder / "attndsl/verify/data/code.py"
+    file = folder / ("attndsl/verify/judge/code.py" if kind == "precision" else "attndsl/verify/data/code.py")
     file.parent.mkdir(parents=True)
     file.write_text(text)
     found = python_mutants.mutants_of(folder, str(file.relative_to(folder)))
@@ -57,6 +57,7 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
             ["KINDS = (TWO, 'three')", "KINDS = (ONE, 'three')", "KINDS = (ONE, TWO)"],
         ),
         ("element", "KINDS = (ONE, ONE, TWO)", ["KINDS = (ONE, ONE)"]),
+        ("element", "found = kept.get((ONE, TWO, THREE))", []),
         ("element", "try:\n    f()\nexcept (A, B, C):\n    pass", []),
         ("feature", "x = rng.choice([1, 2])", ["x = rng.choice([2,])", "x = rng.choice([1,])"]),
         ("feature", "x = rng.choice([1, 1, 0])", ["x = rng.choice([1, 1])"]),
@@ -102,6 +103,7 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
             ["def f() -> bool:\n    return True", "def f() -> bool:\n    return False"],
         ),
         ("verdict", "def f() -> list[str]:\n    return a", ["def f() -> list[str]:\n    return []"]),
+        ("verdict", "def f() -> bool:\n    return False", ["def f() -> bool:\n    return True"]),
         ("verdict", "def f() -> int:\n    return a", []),
     ],
 )
