@@ -416,7 +416,8 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.stmt, tuple[str, ..
             statement = node
         if isinstance(node, ast.Assign | ast.AnnAssign) and names == (_LIMIT,):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = tuple(each.id for each in targets if isinstance(each, ast.Name))
+            within = (part for each in targets for part in ast.walk(each))
+            names = tuple(part.id for part in within if isinstance(part, ast.Name))
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             names = ()
         if statement is not None:
@@ -427,6 +428,7 @@ def _places(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.stmt, tuple[str, ..
             "decorator_list",
             "bases",
             "keywords" if isinstance(node, ast.ClassDef) else "",
+            "args" if _is_widened(node) else "",
             "type" if isinstance(node, ast.ExceptHandler) else "",  # one that is not caught is loud
         }
         for name, value in ast.iter_fields(node):
@@ -444,6 +446,12 @@ def _is_text(node: ast.AST) -> bool:
     if isinstance(node, ast.ClassDef):
         return any(ast.unparse(base).endswith("Error") for base in node.bases)
     return isinstance(node, ast.FunctionDef) and node.name in ("__repr__", "__str__")
+
+
+def _is_widened(node: ast.AST) -> bool:
+    """Whether an array is cast to float64: float32 holds what it is made from as it is."""
+    to = node.args if isinstance(node, ast.Call) and _called(node) == "astype" else []
+    return len(to) == 1 and ast.unparse(to[0]) == "np.float64"
 
 
 def _is_asked_for(node: ast.AST) -> bool:

@@ -92,6 +92,7 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
         ("oracle", "def f(golden):\n    return g(golden)", []),
         ("oracle", "def f(actual, golden):\n    return f'{golden}'", []),
         ("precision", "x = np.float64(a)", ["x = np.float32(a)"]),
+        ("precision", "x = a.astype(np.float64)", []),
         ("precision", "x = f(_FLOAT64)", ["x = f(np.dtype(np.float32))"]),
         ("tolerance", "x = 2.0**-8", ["x = (10 * 2.0**-8)"]),
         ("tolerance", "x = 1e-7", ["x = (10 * 1e-7)"]),
@@ -166,6 +167,8 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     assert reached.by(inside) == ["quick", "slow"]
     spec = next(python_mutants.mutants_of(root, "specs/relay_attention.py"))
     assert reached.by(spec) == ["quick"]
+    pair = next(each for each in python_mutants.mutants_of(root, "attndsl/verify/judge/score_rounding.py"))
+    assert set(pair.names) == {"_UNIT", "_DEVIATIONS"}
     users = check_mutants._users(outside.names)
     line = min(users[file])
     assert check_mutants.Reached({"t": {**told["other"], "lines": {str(root / file): [line]}}}).by(

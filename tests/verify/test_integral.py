@@ -67,6 +67,14 @@ def test_integers_of_another_shape_are_wrong():
     assert not found.ok and "shape [1, 1] instead of [1, 4]" in found.problems[0]
 
 
+def test_problems_tell_what_is_and_what_should_be():
+    golden, values = np.array([[3, 4]], np.int8), np.array([[3.0, 4.0]])
+    (told,) = compare_quantized(golden + np.int8(5), golden, values, np.ones((1, 2)), 0.0).problems
+    assert "[0, 0] is 8 instead of 3 (2 of 2 elements)" in told
+    (told,) = judged([0, 1, 3]).problems
+    assert "[0, 2] is 3 instead of 2" in told
+
+
 def test_slack_of_what_is_rounded_moves_the_boundary():
     unrounded, step = np.array([1.2, 1.2]), np.full(2, 1.0)
     golden, slack = np.ones(2, np.int8), np.array([0.31, 2.31])

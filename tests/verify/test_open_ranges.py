@@ -46,9 +46,14 @@ def call(folder: Path, more: str = IN_RANGE, rule: str = RULE) -> Call:
         (IN_RANGE, RULE, ()),
         ("", RULE, ("factor=3.0",)),
         (", ge=0.0", RULE, ("factor=3.0",)),
+        (", le=8.0", RULE, ("factor=3.0",)),
+        (", gt=0.0, lt=8.0", RULE, ()),
+        (", choices=(1.0, 3.0)", RULE, ()),
         ("", f"{RULE}\nop.require(factor < 8, 'must be small', argument='factor')", ()),
+        (IN_RANGE, "", ("the elements of length (op.require)",)),
+        ("", "", ("factor=3.0", "the elements of length (op.require)")),
     ],
-    ids=["both ends", "none", "one end", "a rule"],
+    ids=["both ends", "none", "least", "most", "open ends", "choices", "a rule", "lengths", "nothing"],
 )
 def test_arguments_without_two_ends_or_a_rule_are_named(
     tmp_path: Path, more: str, rule: str, named: tuple[str, ...]
