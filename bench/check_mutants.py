@@ -2,7 +2,8 @@
 
 A defect is put into one source, and the fast tests that reach its line run on it, the quickest first, until
 one fails. Which test executes which line is measured once for each test file, and kept in attndsl's cache;
-what a line at the level of a module defines is reached by tests that execute a function with that name in it,
+what a line at the level of a module defines is reached by tests that execute a function with that name in it
+or name it themselves,
 a spec by tests that bind or read its operator. Tests that compare digests of sources or whole generated
 files are left out: they would see any change. Defects that do not load do not count; others are drawn.
 
@@ -26,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +77,14 @@ class Reached:
             spec = Path(mutant.file).stem
             found = {test for test, told in self.tests.items() if spec in told["specs"]}
         elif mutant.names:
-            found = self._at(_users(mutant.names))
+            found = self._at(_users(mutant.names)) | self._naming(frozenset(mutant.names))
         else:
             found = self._at({mutant.file: set(range(mutant.lines[0], mutant.lines[1] + 1))})
         return sorted(found, key=lambda test: self.tests[test]["seconds"])
+
+    def _naming(self, names: frozenset[str]) -> set[str]:
+        """The tests that read such a name themselves."""
+        return {test for test in self.tests if names & _names_in(test.split("[")[0])}
 
     def _at(self, places: Mapping[str, set[int]]) -> set[str]:
         return {
@@ -199,12 +205,29 @@ def _users(names: Iterable[str]) -> dict[str, set[int]]:
     return found
 
 
+@cache
+def _names_in(test: str) -> frozenset[str]:
+    """The names that a test function reads, by ``file::function``."""
+    file, _, function = test.rpartition("::")
+    return _names_by_function(file.split("::")[0]).get(function, frozenset())
+
+
+@cache
+def _names_by_function(file: str) -> dict[str, frozenset[str]]:
+    path = ROOT / file
+    tree = ast.parse(path.read_text()) if path.is_file() else ast.parse("")
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {each.name: frozenset(_read_in(each)) for each in functions}
+
+
+def _read_in(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute):
+            yield each.id if isinstance(each, ast.Name) else each.attr
+
+
 def _uses(node: ast.AST, names: set[str]) -> bool:
-    return any(
-        (isinstance(each, ast.Name) and each.id in names)
-        or (isinstance(each, ast.Attribute) and each.attr in names)
-        for each in ast.walk(node)
-    )
+    return not names.isdisjoint(_read_in(node))
 
 
 # Mutants ----------------------------------------------------------------------------------------------------

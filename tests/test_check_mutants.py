@@ -176,6 +176,16 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     ) == ["t"]
 
 
+def test_a_constant_is_reached_by_the_tests_that_name_it() -> None:
+    file = "tests/verify/test_compare.py"
+    tests = {f"{file}::{name}": {"seconds": 1.0, "lines": {}, "specs": []} for name in (
+        "test_thresholds_of_small_values_are_those_of_the_benchmark", "test_shape_and_dtype_must_match",
+    )}  # fmt: skip
+    mutants = python_mutants.mutants_of(check_mutants.ROOT, "attndsl/verify/judge/compare.py")
+    small = next(each for each in mutants if each.names == ("SMALL_ERROR",))
+    assert check_mutants.Reached(tests).by(small) == [next(iter(tests))]
+
+
 TAKEN = '''def f(x):
     """Says so."""
     if x:

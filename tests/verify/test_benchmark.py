@@ -16,6 +16,7 @@ import pytest
 from attndsl import ops
 from attndsl.reference import run as reference
 from attndsl.spec.contract.layout import Array
+from attndsl.spec.operator.loader import load
 from attndsl.verify.judge import benchmark
 from tests.support.selection_cases import arguments
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
@@ -163,6 +164,24 @@ def test_a_sink_takes_its_part(tmp_path: Path, sink: float) -> None:
     wanted = attention(arrays, scaled, lambda s, rounded: softmax(s, rounded, sink))
     assert_same(found, wanted)
     assert np.abs(wanted.astype(float) - attention(arrays, scaled, softmax).astype(float)).max() > 0.01
+
+
+def test_each_head_has_its_own_sink() -> None:
+    """For all of its queries."""
+    rows = {name: numbers(1, heads, 5, 16).astype(np.float16) for name, heads in
+            (("query", 2), ("key", 1), ("value", 1))}  # fmt: skip
+    operator = load("specs/variants/sinks.py")
+    (name,) = {each.name for each in operator.tensors} - rows.keys()
+
+    def found(*sinks: float) -> Array:
+        made = operator.bind(**rows, **{name: np.array(sinks, np.float32)})
+        result = benchmark.run(made)[0]
+        assert result is not None
+        return result
+
+    one, other, both = found(-9.0, -9.0), found(9.0, 9.0), found(-9.0, 9.0)
+    assert (both[:, 0] == one[:, 0]).all() and (both[:, 1] == other[:, 1]).all()
+    assert (one != other).any(axis=-1).all()
 
 
 def test_weights_that_are_no_softmax_are_rounded_scores(tmp_path: Path) -> None:

@@ -375,6 +375,16 @@ def test_where_terms_cancel_the_benchmark_extends_the_bound():
     assert compare(lost, golden, far, bound=2**-8, level=None, reach=8).ok
 
 
+def test_where_the_golden_result_overflows_the_benchmark_extends_nothing():
+    """One that stays finite there is infinitely wrong, which says nothing about other elements."""
+    golden = np.array([np.inf, 1.0])
+    base = np.array([60000.0, 1.0], np.float16)
+    for off, ok in ((0.9, True), (3.0, False)):
+        actual = np.array([np.inf, 1.0 + off * 2.0**-8], np.float16)
+        found = compare(actual, golden, base, bound=2.0**-8, level=None, reach=4)
+        assert found.ok is ok
+
+
 def test_errors_of_float32_sums_are_judged_by_the_size_of_the_sums():
     golden = np.full(7, 3000.0)
     plain = golden.astype(np.float32)

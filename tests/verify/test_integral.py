@@ -61,6 +61,7 @@ def test_off_by_one_only_at_a_rounding_boundary():
 
 def test_integers_of_another_shape_are_wrong():
     """Numpy would repeat the single one."""
+    assert "shape [1, 1] instead of [1, 3]" in judged([0]).problems[0]
     golden, unrounded = np.full((1, 4), 3, np.int8), np.full((1, 4), 3.0)
     assert compare_quantized(golden, golden, unrounded, step=np.ones((1, 4)), tolerance=0.0).ok
     found = compare_quantized(golden[:, :1], golden, unrounded, step=np.ones((1, 4)), tolerance=0.0)
