@@ -58,6 +58,7 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
         ),
         ("element", "KINDS = (ONE, ONE, TWO)", ["KINDS = (ONE, ONE)"]),
         ("element", "found = kept.get((ONE, TWO, THREE))", []),
+        ("element", "kept[ONE, TWO, THREE] = found", []),
         ("element", "try:\n    f()\nexcept (A, B, C):\n    pass", []),
         ("feature", "x = rng.choice([1, 2])", ["x = rng.choice([2,])", "x = rng.choice([1,])"]),
         ("feature", "x = rng.choice([1, 1, 0])", ["x = rng.choice([1, 1])"]),
