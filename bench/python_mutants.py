@@ -455,7 +455,7 @@ def _is_widened(node: ast.AST) -> bool:
 
 
 def _is_asked_for(node: ast.AST) -> bool:
-    """Whether it is what is kept, or asks for it, under a key of several parts: to find nothing is no defect."""
+    """Whether it keeps or asks for what is kept, under a key of several parts: to find none is no defect."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         return isinstance(node.slice, ast.Tuple)
     key = node.args if isinstance(node, ast.Call) and _called(node) == "get" else []

@@ -1,4 +1,4 @@
-"""What cases of a kernel are pinned to: data, sizes and fills with which each place of it decides something."""
+"""What cases of a kernel are pinned to: data, sizes and fills with which each place decides something."""
 
 from __future__ import annotations
 
