@@ -11,6 +11,7 @@ from attndsl.mutate.equal_sides import instead
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
+from attndsl.mutate.lifetimes import is_scratch, may_overlap
 from attndsl.mutate.source_model import CallText, Span
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -28,7 +29,7 @@ _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
-_GUARD = re.compile(r"if \((\w+) (> 0)\)\s*\Z")
+_GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
 _BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
 
@@ -190,7 +191,10 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
-    """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap."""
+    """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap.
+
+    Not where the buffers are never in use together: :mod:`attndsl.mutate.lifetimes` tells.
+    """
     kin: dict[str, list[str]] = {}
     for match in _MEMBERS.finditer(source.code):
         names = [name.strip() for name in match[2].split(",")]
@@ -208,10 +212,14 @@ def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
         for argument in call.arguments:
             name = re.match(r"\w+", source.code_at(argument))
             if name is not None and name[0] in beside:
+                if is_scratch(source, argument.start, name[0], beside[name[0]]):
+                    continue
                 place = Span(argument.start, argument.start + len(name[0]))
                 yield Defect(WRONG_BUFFER, place, beside[name[0]])
     for match in _ADDRESS.finditer(source.code):
-        if source.statement_at(match.start()) is None:
+        if source.statement_at(match.start()) is None and not may_overlap(
+            source, match[1], match[3].lstrip(" +")
+        ):
             yield Defect(WRONG_BUFFER, Span(*match.span(3)), "")
 
 
