@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from attndsl.base.facts import kept
+from attndsl.mutate.covered_barriers import is_covered
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
@@ -239,9 +240,11 @@ def dropped_cross_flags(source: EmittedText) -> Iterator[Defect]:
 
 
 def missing_barriers(source: EmittedText) -> Iterator[Defect]:
-    """A PipeBarrier left out, but for the one that ends the kernel, after which nothing comes."""
+    """A PipeBarrier left out, but for the one that ends the kernel, after which nothing comes, and those that
+    others cover on every path."""
     for statement, call in _calls(source):
-        if call.name == "PipeBarrier" and "PIPE_ALL" not in call.template:
+        ends = "PIPE_ALL" in call.template
+        if call.name == "PipeBarrier" and not ends and not is_covered(source, statement):
             yield dropped(MISSING_BARRIER, statement.span)
 
 

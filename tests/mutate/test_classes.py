@@ -280,6 +280,8 @@ def test_a_guard_of_work_on_rows_takes_one_less() -> None:
     """On no rows, there would be none to do."""
     guard = "if (rows > 0) {\n    Duplicate(x, 0.0f, rows);\n}"
     assert changes(data_rules.bounds, guard) == [guard.replace("> 0", "> 1")]
+    tiles = guard.replace("rows > 0", "work.tiles > 0")
+    assert changes(data_rules.bounds, tiles) == [tiles.replace("> 0", "> 1")]
     other = guard.replace("rows > 0", "rows > first")
     assert changes(data_rules.bounds, other) == [other.replace(">", ">=")]
 

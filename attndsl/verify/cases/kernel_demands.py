@@ -16,6 +16,7 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.expr import Symbol
+from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import IndexCondition, Node, Replace, Selected, TopK, WindowSum
 from attndsl.spec.binding.call import Call
 from attndsl.tile.instructions.sort import GROUP as SORTED_TOGETHER
@@ -28,8 +29,9 @@ from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOP
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
-_SLOTS, _FEW_POSITIONS = 2, 6
-"""Slots for results of a vector core; positions that keys are split for where each is a task."""
+_SLOTS, _FEW_POSITIONS = 2, 3
+"""Slots for results of a vector core; positions of a batch row where each is a task whose keys shall
+be split, at most."""
 _SEVERAL_ROWS = 3
 """Batch rows, so that strides between them count, and one of them may be without keys."""
 _TILES_OF_EVEN_SPLIT, _PART_SAVED = 4, 10
@@ -171,8 +173,12 @@ def _few_positions(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]
     """Where each position is a task: so few that their keys are split."""
     if not _lists_of_positions(space):
         return {}
-    found = _size(space, "S", lambda size: 1 < size <= _FEW_POSITIONS, rng)
-    found |= _size(space, "X", lambda size: size > 1, rng)
+    found = _size(space, "X", lambda size: size > 1, rng)
+    for spec in space.integers:
+        longest = longest_of(spec.name).name
+        legal = [each for each in space.variables.get(longest, ()) if 0 < each <= _FEW_POSITIONS]
+        if space.measures.get(spec.name) == "Q" and legal:
+            found[longest] = legal[int(rng.integers(len(legal)))]
     return found | _size(space, "K", lambda size: size == 1, rng)
 
 
