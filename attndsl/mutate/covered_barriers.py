@@ -72,8 +72,8 @@ def _is_ordered_before(
 
 
 def _is_ordered_by_last(source: EmittedText, members: set[str], finishing: tuple[str, ...]) -> bool:
-    """Whether what finishes an item has a barrier after each use of members. Where the plan leaves a block one
-    item if keys are split, no other item follows that branch."""
+    """Whether what finishes an item has a barrier after each use of members. Where the plan leaves a block
+    one item if keys are split, no other item follows that branch."""
     once = splits_leave_one_item(source.plan)
     found = False
     for name in finishing:

@@ -30,6 +30,9 @@ _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
+_LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1\);")
+_ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
+_NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
 _BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
 
@@ -76,7 +79,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
 
     What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none. Columns
     of a product after the last key are stored because they may be; what stands there is no product of keys in
-    any case. No more blocks are launched than there are items, where the plan says so.
+    any case. No more blocks are launched than there are items, where the plan says so. The turn that drains
+    the pipeline has no keys, whatever its item would be.
     """
     launched = _launched(source)
     for statement in source.statements:
@@ -92,7 +96,7 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
             if call.name == "MinOf":
-                if not _FIRST_ROW.match(one):
+                if not (_FIRST_ROW.match(one) or _drains(source, call)):
                     yield Defect(TAIL, call.span, f"({one})")
                 if (one, other) != launched:
                     yield Defect(TAIL, call.span, f"({other})")
@@ -105,6 +109,18 @@ def tails(source: EmittedText) -> Iterator[Defect]:
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+
+
+def _drains(source: EmittedText, call: CallText) -> bool:
+    """Whether a minimum keeps the turn after the last to an item, and what is decoded of another one is used
+    nowhere: it has no keys, and each part of its number comes from a quotient or a remainder."""
+    statement = source.statement_at(call.span.start)
+    if statement is None or not _LAST_TURN.match(source.code, statement.span.start, statement.span.end):
+        return False
+    inside = [source.code_at(each.span) for each in source.statements if each.function == statement.function]
+    uses = sum(len(_ITEM.findall(each)) for each in inside) - 1
+    parts = sum(len(_PART.findall(each)) for each in inside)
+    return uses == parts and any(_NO_KEYS.match(each) for each in inside)
 
 
 def _launched(source: EmittedText) -> tuple[str, str] | None:

@@ -109,21 +109,24 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
         names = set(re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])))
         if event is not None:
             of_kind.setdefault("_".join(event), set()).update(names)
-            outstanding |= names if call.name == "SetFlag" and not _waits_next(source, statement) else set()
+            helper = call.name not in ("SetFlag", "WaitFlag")
+            over = helper or (event[0] == "V" and _waits_next(source, statement, call.name))
+            outstanding |= set() if over else names
         elif call.name == "CrossCoreSetFlag":
             of_kind.setdefault(_setting_core(call.template), set()).update(names)
             outstanding |= names
     return of_kind, outstanding
 
 
-def _waits_next(source: EmittedText, statement: StatementText) -> bool:
-    """Whether the wait for what a SetFlag sets follows in the same block, and nothing but declarations stands
-    between: no other event is set or waited for meanwhile."""
-    follows = re.compile(
-        r"(?:\s*(?:const )?(?:int64_t|float|auto) [^;{}]*;)*\s*"
-        + re.escape(source.code_at(statement.span).replace("SetFlag", "WaitFlag", 1))
-    )
-    return follows.match(source.code, statement.span.end) is not None
+def _waits_next(source: EmittedText, statement: StatementText, name: str) -> bool:
+    """Whether a WaitFlag follows its SetFlag in the same block with nothing but declarations between, of the
+    two either one: no other event is set or waited for meanwhile."""
+    own = source.code_at(statement.span)
+    if name == "SetFlag":
+        follows = re.compile(_DECLARATIONS + re.escape(own.replace("SetFlag", "WaitFlag", 1)))
+        return follows.match(source.code, statement.span.end) is not None
+    before = re.compile(re.escape(own.replace("WaitFlag", "SetFlag", 1)) + _DECLARATIONS + r"\Z")
+    return before.search(source.code, 0, statement.span.start) is not None
 
 
 def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]:
@@ -147,6 +150,7 @@ def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]
     return frozenset(last), frozenset(over)
 
 
+_DECLARATIONS = r"(?:\s*(?:const )?(?:int64_t|float|auto) [^;{}]*;)*\s*"
 _STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.tiles)\)\s*\{\s*\Z")
 """What a stage of a step depends on."""
 

@@ -20,6 +20,7 @@ CLASS_SHARE = 25
 DEVICE_HEADER = "op_kernel/attndsl_device.h"
 """The constants of the device."""
 _WORD = re.compile(r"\w+")
+_READ = re.compile(r"\btiling_\.(\w+)")
 _ENUMERATOR = re.compile(r"\b(k\w+) = (\d+),")
 
 
@@ -179,6 +180,9 @@ def _using(
     if field is not None:
         read = re.compile(rf"\btiling_\.{field}\b")
         fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
+    if switched := plan_rules.switched_fields(source, place):
+        found = {each.kernel: _reads(each, switched) for each in kernels}
+        return [each for each in kernels if found[each.kernel] == max(found.values())]
     flags, members = plan_rules.wanted_flags(source, place), plan_rules.used_members(source, place)
     if not flags and not members:
         return fitting
@@ -186,6 +190,11 @@ def _using(
         name for name, (own, known) in told.items() if flags.items() <= own.items() and members <= known
     }
     return [each for each in fitting if each.kernel in taking] or fitting
+
+
+def _reads(kernel: KernelFiles, fields: frozenset[str]) -> int:
+    """How many of some fields of the tiling data a kernel reads."""
+    return len(fields & set(_READ.findall(kernel.files[kernel.header])))
 
 
 def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:

@@ -433,7 +433,9 @@ def test_an_id_of_two_events_that_are_never_outstanding_is_no_defect() -> None:
         return [each.after for each in found if each.span.start < len(constants)]
 
     assert numbers(ready.format("Prob"), ready.format("Result")) == []
-    assert numbers(ready.format("Prob"), waited.format("Result", "Result")) == ["1", "0"]
+    assert numbers(ready.format("Prob"), waited.format("Result", "Result")) == []
+    beside = waited.format("Result", "Result").replace(";\n", ";\nPrepare(row);\n")
+    assert numbers(ready.format("Prob"), beside) == ["1", "0"]
 
 
 def test_flags_of_cube_and_vector_are_other_counters() -> None:
@@ -504,3 +506,23 @@ def test_what_a_plan_is_told_of_one_kernel_is_tried_with_it() -> None:
     assert [key for key, members in told.items() if used <= members] == ["kFixed"]
     waits = MEMBERS.index("problem.maskGiven")
     assert plan_rules.wanted_flags(source, Span(waits, waits + 1)) == {"maskGiven": True}
+
+
+SWITCH = """
+void Lay()
+{
+    switch (problem.queryLayout) {
+        case 0:
+            tiling.a = 1;
+    }
+    tiling.b = 2;
+}
+"""
+
+
+def test_a_switch_is_tried_with_a_kernel_that_reads_what_its_cases_compute() -> None:
+    def fields(place: str) -> frozenset[str]:
+        start = SWITCH.index(place)
+        return plan_rules.switched_fields(EmittedText(SWITCH), Span(start, start + 1))
+
+    assert (fields("problem.queryLayout"), fields("tiling.b")) == ({"a"}, frozenset())

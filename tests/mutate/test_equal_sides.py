@@ -107,3 +107,15 @@ def test_blocks_are_no_more_than_items_where_the_plan_says_so() -> None:
     plan = "tiling.blocks = MaxOf(1, MinOf({}, problem.cores));"
     assert len(tails(end, plan.format("tiling.items"))) == 1
     assert len(tails(end, plan.format("tiling.tasks"))) == len(tails(end)) == 2
+
+
+DRAINED = """const int64_t item = MinOf(turn, tiling_.items - 1);
+found.split = item / tiling_.tasks;
+const int64_t task = {} % tiling_.tasks;
+found.keyEnd = turn >= tiling_.items ? {} : visibleEnd;"""
+
+
+def test_the_turn_after_the_last_has_no_keys() -> None:
+    assert tails(DRAINED.format("item", 0)) == ["MinOf(turn, tiling_.items - 1)(tiling_.items - 1)"]
+    assert len(tails(DRAINED.format("(item + 1)", 0))) == 2
+    assert len(tails(DRAINED.format("item", "visibleEnd"))) == 2

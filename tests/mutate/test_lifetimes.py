@@ -185,3 +185,5 @@ def test_an_event_that_is_waited_for_right_after_declarations_is_not_outstanding
     declared = waited.format("const int64_t row = MinOf(a, b);\n")
     assert numbers(f"{constants}{prob}{declared}}}") == []
     assert numbers(f"{constants}{prob}{waited.format('Prepare(row);' + chr(10))}}}") == ["1", "0"]
+    of_loads = f"{constants}{prob}{declared}}}".replace("V_MTE3", "MTE2_V")  # loads run ahead of their waits
+    assert numbers(of_loads) == ["1", "0"]
