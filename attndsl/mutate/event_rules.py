@@ -10,6 +10,7 @@ from attndsl.mutate.covered_barriers import is_covered
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
+from attndsl.mutate.lifetimes import EARLY, never_together, time_of
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
 
@@ -65,8 +66,9 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
 
     A constant becomes the id of another event of the same pipes, or of another flag that the same cores set:
     an id that nothing else has is as good as its own. So is one of two events that are both waited for where
-    they are set, or of which one comes after all blocks have waited for each other, and the other does not;
-    and one of two flags that are waited for in the order in which they are set.
+    they are set, or of which one comes after all blocks have waited for each other, and the other does not,
+    or that are of different branches of whether keys are split; and one of two flags that are waited for in
+    the order in which they are set.
     """
     for _, call in _calls(source):
         if not call.arguments:
@@ -81,12 +83,15 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     constants = {match[1]: match for match in _CONSTANT.finditer(source.code)}
     of_kind, outstanding = _names_by_kind(source)
     last, over = _of_last_phase(source)
-    in_turn = _in_turn(source)
+    in_turn, times, never = _in_turn(source), _times(source), frozenset((EARLY,))
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
             apart = over if name in last else last if name in over else frozenset()
             apart |= in_turn.get(name, frozenset())
+            apart |= {
+                each for each in numbers if never_together(times.get(name, never), times.get(each, never))
+            }
             others = [
                 number
                 for each, number in numbers.items()
@@ -102,31 +107,29 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
     beside between a SetFlag or a CrossCoreSetFlag and its wait."""
     of_kind: dict[str, set[str]] = {}
     outstanding = set[str]()
-    for statement, call in _calls(source):
+    for _, call in _calls(source):
         if not call.arguments:
             continue
         event = _event(call)
         names = set(re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])))
         if event is not None:
             of_kind.setdefault("_".join(event), set()).update(names)
-            helper = call.name not in ("SetFlag", "WaitFlag")
-            over = helper or (event[0] == "V" and _waits_next(source, statement, call.name))
-            outstanding |= set() if over else names
+            outstanding |= names if call.name in ("SetFlag", "WaitFlag") else set()
         elif call.name == "CrossCoreSetFlag":
             of_kind.setdefault(_setting_core(call.template), set()).update(names)
             outstanding |= names
     return of_kind, outstanding
 
 
-def _waits_next(source: EmittedText, statement: StatementText, name: str) -> bool:
-    """Whether a WaitFlag follows its SetFlag in the same block with nothing but declarations between, of the
-    two either one: no other event is set or waited for meanwhile."""
-    own = source.code_at(statement.span)
-    if name == "SetFlag":
-        follows = re.compile(_DECLARATIONS + re.escape(own.replace("SetFlag", "WaitFlag", 1)))
-        return follows.match(source.code, statement.span.end) is not None
-    before = re.compile(re.escape(own.replace("WaitFlag", "SetFlag", 1)) + _DECLARATIONS + r"\Z")
-    return before.search(source.code, 0, statement.span.start) is not None
+@kept
+def _times(source: EmittedText) -> dict[str, frozenset[str]]:
+    """When events are set or waited for, by the names of their ids."""
+    found: dict[str, set[str]] = {}
+    for statement, call in _calls(source):
+        if _event(call) is not None and call.arguments:
+            for name in re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])):
+                found.setdefault(name, set()).add(time_of(source, statement.span.start))
+    return {name: frozenset(times) for name, times in found.items()}
 
 
 def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]:
@@ -150,7 +153,6 @@ def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]
     return frozenset(last), frozenset(over)
 
 
-_DECLARATIONS = r"(?:\s*(?:const )?(?:int64_t|float|auto) [^;{}]*;)*\s*"
 _STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.tiles)\)\s*\{\s*\Z")
 """What a stage of a step depends on."""
 

@@ -166,6 +166,11 @@ def apart(kernel: EmittedText, one: str, other: str) -> bool:
     return all(_exclude(kernel, each, another) for each in first for another in second)
 
 
+def never_together(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether no two of some times come together, whatever the plan does."""
+    return all(frozenset((each, another)) in _APART for each in one for another in other)
+
+
 def _exclude(kernel: EmittedText, one: str, other: str) -> bool:
     pair = frozenset((one, other))
     return pair in _APART or (pair == {EARLY, SPLIT} and splits_leave_one_item(kernel.plan))

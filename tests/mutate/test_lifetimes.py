@@ -178,12 +178,11 @@ def test_flags_that_are_set_and_waited_for_in_turn_may_have_one_counter() -> Non
     assert numbers(inside) == ["2", "0"]
 
 
-def test_an_event_that_is_waited_for_right_after_declarations_is_not_outstanding() -> None:
-    constants = "constexpr int32_t kProbReady = 0;\nconstexpr int32_t kSumReady = 1;\nvoid Stage()\n{\n"
-    prob = "SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);\n"
-    waited = "SetFlag<HardEvent::V_MTE3>(kSumReady);\n{}WaitFlag<HardEvent::V_MTE3>(kSumReady);\n"
-    declared = waited.format("const int64_t row = MinOf(a, b);\n")
-    assert numbers(f"{constants}{prob}{declared}}}") == []
-    assert numbers(f"{constants}{prob}{waited.format('Prepare(row);' + chr(10))}}}") == ["1", "0"]
-    of_loads = f"{constants}{prob}{declared}}}".replace("V_MTE3", "MTE2_V")  # loads run ahead of their waits
-    assert numbers(of_loads) == ["1", "0"]
+def test_events_of_different_branches_may_have_one_id() -> None:
+    constants = "constexpr int32_t kResultReady = 0;\nconstexpr int32_t kSumReady = 1;\nvoid Stage()\n{\n"
+    event = "SetFlag<HardEvent::V_MTE3>(k{0}Ready);\nExp(x, x, 8);\nWaitFlag<HardEvent::V_MTE3>(k{0}Ready);\n"
+    result, sums = event.format("Result"), event.format("Sum")
+    branches = f"if (tiling_.splits == 1) {{\n{result}}} else {{\n{sums}}}\n"
+    assert numbers(f"{constants}{branches}}}") == []
+    assert numbers(f"{constants}{branches.replace('splits == 1', 'steps == 1')}}}") == ["1", "0"]
+    assert numbers(f"{constants}{branches}{sums}}}") == ["1", "0"]
