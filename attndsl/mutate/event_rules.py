@@ -83,15 +83,13 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     constants = {match[1]: match for match in _CONSTANT.finditer(source.code)}
     of_kind, outstanding = _names_by_kind(source)
     last, over = _of_last_phase(source)
-    in_turn, times, never = _in_turn(source), _times(source), frozenset((EARLY,))
+    in_turn, times = _in_turn(source), _times(source)
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
             apart = over if name in last else last if name in over else frozenset()
             apart |= in_turn.get(name, frozenset())
-            apart |= {
-                each for each in numbers if never_together(times.get(name, never), times.get(each, never))
-            }
+            apart |= {each for each in times.keys() & numbers.keys() if _never_both(times, name, each)}
             others = [
                 number
                 for each, number in numbers.items()
@@ -123,13 +121,25 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
 
 @kept
 def _times(source: EmittedText) -> dict[str, frozenset[str]]:
-    """When events are set or waited for, by the names of their ids."""
-    found: dict[str, set[str]] = {}
+    """When events are set or waited for, by the names of their ids: of those that are set and waited for in
+    branches or the last phase alone, as often in each."""
+    found: dict[str, dict[str, int]] = {}
     for statement, call in _calls(source):
         if _event(call) is not None and call.arguments:
+            change = {"SetFlag": 1, "WaitFlag": -1}.get(call.name, 0)
             for name in re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])):
-                found.setdefault(name, set()).add(time_of(source, statement.span.start))
-    return {name: frozenset(times) for name, times in found.items()}
+                counts = found.setdefault(name, {})
+                time = time_of(source, statement.span.start)
+                counts[time] = counts.get(time, 0) + change
+    return {
+        name: frozenset(counts)
+        for name, counts in found.items()
+        if EARLY not in counts and not any(counts.values())
+    }
+
+
+def _never_both(times: dict[str, frozenset[str]], one: str, other: str) -> bool:
+    return one in times and never_together(times[one], times[other])
 
 
 def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]:
