@@ -276,6 +276,16 @@ def test_tails_of_what_is_read_ahead_and_of_cores_without_rows_are_none() -> Non
     assert len(changes(data_rules.tails, other)) == 2
 
 
+def test_bounds_of_what_is_brought_ahead_count_where_flags_are_set() -> None:
+    def count(name: str, body: str) -> int:
+        text = f"void {name}()\n{{\nfor (int64_t r0 = 0; r0 < rows; r0 += 8) {{\n{body}\n}}\n}}\n"
+        return len(list(data_rules.bounds(EmittedText(text))))
+
+    store, flag = "StoreRows(ring, zeros, 8);", "CrossCoreSetFlag<2, PIPE_MTE3>(kWarm);"
+    assert [count("WarmScores", each) for each in (store, flag)] == [0, 2]
+    assert count("ScoreTile", store) == 2
+
+
 def test_a_guard_of_work_on_rows_takes_one_less() -> None:
     """On no rows, there would be none to do."""
     guard = "if (rows > 0) {\n    Duplicate(x, 0.0f, rows);\n}"
