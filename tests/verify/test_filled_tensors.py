@@ -250,3 +250,19 @@ def test_tensors_that_nothing_reads_hold_numbers_all_the_same() -> None:
     given = filler.arguments()
     reserved = np.asarray(given["attentionMask"])
     assert reserved.size >= 1 and np.isfinite(reserved.astype(float)).all()
+
+
+def test_random_integers_of_keys_use_their_range() -> None:
+    """Numbers around 1 are dozens of units: rounded to few of them, rows would hardly differ."""
+    pins = {
+        "given(antiquant_scale)": True,
+        "given(antiquant_offset)": False,
+        "split(key)": False,
+        "S": 100,
+        FILL: "normal",
+    }
+    (filler,) = fillers(space_of("incre_flash_attention"), 1, calls=1, **pins)
+    given = filler.arguments()
+    for name in ("key", "value"):
+        stored = np.asarray(given[name][0] if isinstance(given[name], list) else given[name]).astype(int)
+        assert 12 < np.median(np.abs(stored)) < 40 and len(np.unique(stored)) > 60

@@ -16,7 +16,7 @@ from attndsl.verify.space import solve as module
 from attndsl.verify.space.clauses import Clause, measured
 from attndsl.verify.space.solve import NoValue, is_contradiction, nearest, solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, GROUP, MASK, WARNED, WORKLOAD
+from attndsl.verify.space.values import FILL, GROUP, MASK, WARNED, WORKLOAD, fill_of
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 
@@ -204,3 +204,39 @@ def test_the_layout_of_a_tensor_that_is_passed_applies(passed: bool, holds: bool
     assert len(fits) == 1
     other = next(each for each in space.variables["layout(query)"] if each not in fits)
     assert rule.holds({"given(query)": passed, "layout(query)": other, "input_layout": names[0]}) is holds
+
+
+def test_every_size_is_shown_by_sizes_and_presence() -> None:
+    """Passing a tensor repairs a size that none shows."""
+    space = incre()
+    rule = next(each for each in space.clauses if each.name == "every size is shown")
+    assert {f"given({name})" for name in space.optional} <= set(rule.variables)
+    group = next(each for each in space.clauses if each.name == "group")
+    assert GROUP in group.variables and "num_heads" in group.variables
+
+
+def test_on_which_variables_little_rests() -> None:
+    """An environment with another value of one of these is not made anew: extents follow alone."""
+    (space,) = spaces(ops.relay_attention)
+    fills = {fill_of(spec.name) for spec in space.integers}
+    sizes = {"B", "BS", "D", "headNum", "kvHeadNum"}
+    others = {GROUP, WORKLOAD, WARNED, "maskType", "qkScale", *fills}
+    found = space._resting
+    assert found.keys() >= sizes | others and not {"S1", "S2", FILL, MASK} & found.keys()
+    axes = {name: {role for role, _ in found[name].axes} for name in sizes}
+    assert axes == {"B": {"B"}, "BS": {"G"}, "D": {"D", "E"}, "headNum": {"N", "K"}, "kvHeadNum": {"K"}}
+    assert not any(found[name].axes or found[name].sizes or found[name].integers for name in others)
+    assert {name for name, each in found.items() if each.integers} == {"B", "BS"}
+
+
+def test_what_a_mask_compares_a_number_with_is_drawn_more_often(tmp_path: Path) -> None:
+    """As what chooses between computations: a window of 0 that is none."""
+    declared = (
+        'window = op.param("window", int, default=0, ge=0)\nother = op.param("other", int, default=0, ge=0)'
+    )
+    body = f"{DECODE_SCORES}; s = s.where((window == 0) | (j >= window + other))"
+    (space,) = spaces(decode_spec(tmp_path, body, DECODE_RESULT, declared=declared))
+    windows, others = space.variables["window"], space.variables["other"]
+    assert windows.count(0) > 1 == others.count(0) and {windows.count(each) for each in windows if each} == {
+        1
+    }
