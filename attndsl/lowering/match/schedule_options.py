@@ -96,6 +96,9 @@ class Schedule:
             for its product, or "whole". Bears on tasks of one band of rows.
         few_keys: score rows of a vector step where an item's only tile has no more keys than half a tile:
             "same": ``rows``; "double": twice as many; "auto": "double" where that can be.
+        score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
+            as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
+            Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
     """
 
     tile_k: int = 512
@@ -123,6 +126,7 @@ class Schedule:
     prob_layout: str = "rows"
     key_copies: str = "parts"
     few_keys: str = "same"
+    score_dtype: str = "float32"
 
     @property
     def prefetch_distance(self) -> int:
@@ -233,6 +237,7 @@ _LEGAL = {
     "prob_layout": Legal(words=("rows", "fractals")),
     "key_copies": Legal(words=("parts", "whole")),
     "few_keys": Legal(words=("same", "auto", "double")),
+    "score_dtype": Legal(words=("float32", "float16")),
 }
 
 
