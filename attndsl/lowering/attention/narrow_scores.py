@@ -11,6 +11,12 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.tile.buffers import Buffer
 
+
+def _has_quantized_rows(context: Context) -> bool:
+    """Whether keys are integers, whose products get a shift of their own, or values."""
+    return any(each.quantization is not None for each in (context.keys, context.values))
+
+
 NARROW_SCORES = Way[Context](
     option="score_dtype",
     value="float16",
@@ -18,6 +24,7 @@ NARROW_SCORES = Way[Context](
     has_auto=False,
     obstacles=(
         ("with integer scores", lambda context: context.product_dtype != "float32"),
+        ("with quantized keys or values", _has_quantized_rows),
         ("unless weights are a softmax", lambda context: context.attention.softmax is None),
         # another integer, or another block, may come of what rounding moves
         ("with probabilities in int8", lambda context: context.attention.requantize is not None),

@@ -68,7 +68,9 @@ def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> lis
     pitch, b = context.score_pitch, vector_buffers(context)
     arrives, widen, narrow = b.score, list[Statement](), narrows_scores(context)
     if narrow or context.cube_dtype == "int8":
-        arrives, mode = (narrow_scores(context), "CAST_NONE") if narrow else (int32_scores(context), "CAST_RINT")
+        arrives, mode = (
+            (narrow_scores(context), "CAST_NONE") if narrow else (int32_scores(context), "CAST_RINT")
+        )
         dst, src = (whole(each, 0, SPAN) for each in (b.score, arrives))
         widen = [Convert(dst=dst, src=src, mode=mode, apart=narrow)]
     load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, pitch), src=source, where=context.where)

@@ -9,7 +9,6 @@ for a slot before its first scores go there.
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum, select
-from attndsl.lowering.attention.narrow_scores import narrows_scores
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.tile_slots import steps_begun
 from attndsl.lowering.context.attention_context import Context
@@ -19,7 +18,6 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
-from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fill, StoreRows
 from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref
@@ -30,8 +28,6 @@ _STEP, _FIRST, _END = Symbol("warmStep"), Symbol("firstRow"), Symbol("endRow")
 
 def _has_no_room(context: Context) -> bool:
     s = context.schedule
-    if context.narrows_scores:
-        return False
     rows = s.rows if isinstance(s.result_rows, str) else s.result_rows
     return rows * context.signature.padded_value_size < s.tile_k
 
@@ -47,10 +43,8 @@ WARMED_SLOTS = Way[Context](
         ),
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
         ("with integers", lambda context: context.product_dtype != "float32"),
-        (
-            "where narrow scores and probabilities have two dtypes (score_dtype)",
-            lambda context: context.narrows_scores and context.cube_dtype != "float16",
-        ),
+        # what is stored has the dtype of weighted sums
+        ("where scores pass in fp16 (score_dtype)", lambda context: context.narrows_scores),
         ("where a step of weighted sums has no room for a row of scores", _has_no_room),
     ),
 )
@@ -68,7 +62,7 @@ def warms_slots(context: Context) -> bool:
 
 def warm_slots(context: Context) -> Stage:
     """Zeros in the slots of scores, in the order in which the first steps take them."""
-    where, size, zeros = context.where, context.tile_keys, _zeros(context)
+    where, size, zeros = context.where, context.tile_keys, vector_buffers(context.for_results()).partial
     slots, rows_per_task = context.prefetch, context.rows.rows_per_task(context)
     at_once = _rows_of_zeros(context)
     columns = context.inventory.field("warmKeys", _columns(context), "keys of a slot that scores may go to")
@@ -100,12 +94,6 @@ def warm_slots(context: Context) -> Stage:
     )
 
 
-def _zeros(context: Context) -> Buffer:
-    """The place of what is stored, of the dtype of scores: where weighted sums arrive, or probabilities."""
-    b = vector_buffers(context.for_results())
-    return b.prob if narrows_scores(context) else b.partial
-
-
 def await_slot(context: Context) -> tuple[Stage, Expr]:
     """Waits for a slot of scores that vector cores store to, and the steps that do."""
     stage = context.stage(
@@ -120,9 +108,7 @@ def await_slot(context: Context) -> tuple[Stage, Expr]:
 
 
 def _rows_of_zeros(context: Context) -> Named:
-    """Rows of scores that fit where a step's weighted sums arrive; of narrow scores those of a step."""
-    if narrows_scores(context):
-        return context.rows_of_scores
+    """Rows of scores that fit where a step's weighted sums arrive."""
     count = context.rows_of_results * context.padded_value_size // context.tile_keys
     meaning = "rows of a score tile that have room where weighted sums arrive"
     found = context.inventory.constant("rowsOfZeros", count, meaning)
