@@ -33,7 +33,7 @@ NARROW_SCORES = (
     "products of queries and keys are at most 65504."
 )
 """What is told of kernels that do."""
-OF_NARROW_SCORES: Mapping[str, int | str] = {"ring": 4}
+OF_NARROW_SCORES: Mapping[str, int | str] = {"ring": 5}
 """Defaults of prompts whose scores pass in fp16: vector cores limit them, which need tiles to go on with."""
 NARROW_HEAD = 64
 """Channels of a head whose products take the cube no longer than its softmax takes the vector cores."""

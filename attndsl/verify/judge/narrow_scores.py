@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.graph.nodes import RowMax, Scores, Softmax, WeightedSum
+from attndsl.graph.nodes import BlockRequantize, RowMax, Scores, Softmax, WeightedSum
 from attndsl.reference.blocks import Block
 from attndsl.reference.scores import evaluate, query_rows
 from attndsl.reference.state import Labelled, State, rounded
@@ -78,7 +78,9 @@ def narrow_runs(state: State) -> NarrowRuns:
     walked = (node for output in state.call.graph.outputs for node in output.walk())
     sums = [node for node in dict.fromkeys(walked) if isinstance(node, WeightedSum)]
     known = {id(node): near.whole(node) for node in sums}
-    pairs = [(node, each) for node in sums for each in node.weights.walk() if isinstance(each, Softmax)]
+    # no kernel narrows the scores of probabilities that pass through integers
+    judged = [node for node in sums if not isinstance(node.weights, BlockRequantize)]
+    pairs = [(node, each) for node in judged for each in node.weights.walk() if isinstance(each, Softmax)]
     return NarrowRuns(state, near, tuple(_turned(state, near, known, *each) for each in pairs))
 
 
