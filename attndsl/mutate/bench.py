@@ -53,13 +53,25 @@ _SYMBOL = "_ZN7attnemu7reachedE"
 """What an instrumented plan notes the statements in that run, and its name in the library."""
 
 
-class KernelFails(UserError):
-    """A kernel misses a case as it is: nothing can be learnt from its mutants."""
+@dataclass(frozen=True, kw_only=True)
+class MissedCase:
+    """A case that a kernel misses as it is: its number, and what was told."""
 
-    def __init__(self, kernel: str, case: int, message: str) -> None:
+    kernel: str
+    case: int
+    message: str
+
+
+class KernelFails(UserError):
+    """Kernels miss cases as they are: nothing can be learnt from their mutants."""
+
+    def __init__(self, *missed: MissedCase) -> None:
+        self.missed = missed
+        first, *others = missed
+        beside = f"; so do {', '.join(each.kernel for each in others)} theirs" if others else ""
         super().__init__(
-            f"{kernel} fails case {case} as it is, so that its mutants show nothing: {message}; "
-            "attndsl verify --project shows the case"
+            f"{first.kernel} fails case {first.case} as it is, so that its mutants show nothing: "
+            f"{first.message}{beside}; attndsl verify --project shows the case"
         )
 
 
@@ -233,7 +245,9 @@ class Bench:
             begun = time.monotonic()
             result = self.judged(data, execute)
             if result.status != PASS:
-                raise KernelFails(self.files.kernel, case.number, result.message)
+                raise KernelFails(
+                    MissedCase(kernel=self.files.kernel, case=case.number, message=result.message)
+                )
             seconds = time.monotonic() - begun
             planned = frozenset(int(each) for each in np.flatnonzero(np.frombuffer(bytes(marks), np.uint8)))
             reached = {

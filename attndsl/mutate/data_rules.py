@@ -11,7 +11,8 @@ from attndsl.mutate.equal_sides import instead
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
-from attndsl.mutate.source_model import CallText, Span
+from attndsl.mutate.lifetimes import is_scratch, may_overlap
+from attndsl.mutate.source_model import CallText, Span, closing_brace
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
 WRONG_SLOT, WRONG_BUFFER, STALE_RING = "wrong slot", "wrong buffer", "stale ring slot"
@@ -28,7 +29,10 @@ _MODE = re.compile(r"\bCMPMODE::(\w+)")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
-_GUARD = re.compile(r"if \((\w+) (> 0)\)\s*\Z")
+_GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
+_LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1\);")
+_ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
+_NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
 _BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
 
@@ -75,7 +79,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
 
     What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none. Columns
     of a product after the last key are stored because they may be; what stands there is no product of keys in
-    any case. No more blocks are launched than there are items, where the plan says so.
+    any case. No more blocks are launched than there are items, where the plan says so. The turn that drains
+    the pipeline has no keys, whatever its item would be.
     """
     launched = _launched(source)
     for statement in source.statements:
@@ -91,7 +96,7 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
             if call.name == "MinOf":
-                if not _FIRST_ROW.match(one):
+                if not (_FIRST_ROW.match(one) or _drains(source, call)):
                     yield Defect(TAIL, call.span, f"({one})")
                 if (one, other) != launched:
                     yield Defect(TAIL, call.span, f"({other})")
@@ -104,6 +109,18 @@ def tails(source: EmittedText) -> Iterator[Defect]:
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+
+
+def _drains(source: EmittedText, call: CallText) -> bool:
+    """Whether a minimum keeps the turn after the last to an item, and what is decoded of another one is used
+    nowhere: it has no keys, and each part of its number comes from a quotient or a remainder."""
+    statement = source.statement_at(call.span.start)
+    if statement is None or not _LAST_TURN.match(source.code, statement.span.start, statement.span.end):
+        return False
+    inside = [source.code_at(each.span) for each in source.statements if each.function == statement.function]
+    uses = sum(len(_ITEM.findall(each)) for each in inside) - 1
+    parts = sum(len(_PART.findall(each)) for each in inside)
+    return uses == parts and any(_NO_KEYS.match(each) for each in inside)
 
 
 def _launched(source: EmittedText) -> tuple[str, str] | None:
@@ -143,10 +160,13 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1.
 
     A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
-    number of rows that is 0, so that what asks whether there are any takes one less.
+    number of rows that is 0, so that what asks whether there are any takes one less. Of what is brought to L2
+    ahead nothing is used: there, bounds of what sets flags count alone.
     """
     for statement in source.statements:
         span = statement.span
+        if statement.is_head and _WARMS.match(statement.function) and _sets_nothing(source, span):
+            continue
         guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
         if guard is not None:
             yield Defect(BOUND, Span(*guard.span(2)), "> 1")
@@ -158,6 +178,12 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")
+
+
+def _sets_nothing(source: EmittedText, head: Span) -> bool:
+    """Whether the block after a head has no flag and no event."""
+    opening = source.code.find("{", head.end)
+    return "Flag" not in source.code[opening : closing_brace(source.code, opening)]
 
 
 def _takes_the_rest(source: EmittedText, head: Span) -> Defect | None:
@@ -190,7 +216,10 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
-    """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap."""
+    """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap.
+
+    Not where the buffers are never in use together: :mod:`attndsl.mutate.lifetimes` tells.
+    """
     kin: dict[str, list[str]] = {}
     for match in _MEMBERS.finditer(source.code):
         names = [name.strip() for name in match[2].split(",")]
@@ -208,10 +237,14 @@ def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
         for argument in call.arguments:
             name = re.match(r"\w+", source.code_at(argument))
             if name is not None and name[0] in beside:
+                if is_scratch(source, argument.start, name[0], beside[name[0]]):
+                    continue
                 place = Span(argument.start, argument.start + len(name[0]))
                 yield Defect(WRONG_BUFFER, place, beside[name[0]])
     for match in _ADDRESS.finditer(source.code):
-        if source.statement_at(match.start()) is None:
+        if source.statement_at(match.start()) is None and not may_overlap(
+            source, match[1], match[3].lstrip(" +")
+        ):
             yield Defect(WRONG_BUFFER, Span(*match.span(3)), "")
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from attndsl.mutate.defects import Defect
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.source_model import Span, StatementText
+from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
 _PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
 _BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch)\s*&&\s*(\w+)\.\w+ < \w+\.\w+")
@@ -25,6 +25,11 @@ _INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
 _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
 _UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
+_TURNS = re.compile(r"for \(int64_t turn = \w+; turn (<) turnsEnd(); turn \+= (\w+)\)\s*\Z")
+_LAST_STEP = re.compile(r"== \w+\.steps - 1\b")
+_TWO_SOURCES = re.compile(r"if \((\w+) (>) (\w+)\)\s*\Z")
+_NO_ROWS = re.compile(r"if \(rows <= 0\)\s*\Z")
+_HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
 
 
@@ -37,6 +42,11 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
     for step in _BEFORE_THE_FIRST.finditer(source.code, start, end):
         if step.start(2) == defect.span.start:  # no step before the first has anything to do
             return replace(defect, span=Span(step.end(3), step.end(3)), after=" + 1")
+    turns = _TURNS.match(source.code, start, end)
+    body = None if turns is None else _block(source, statement)
+    if turns is not None and body is not None and not _LAST_STEP.search(source.code_at(body)):
+        # nothing ends with a step here, so that one turn more without keys does nothing
+        return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3]}")
     return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
 
 
@@ -75,6 +85,28 @@ def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) 
     return alone and _takes_more(source, defect) and bool(_ENDS_AT_KEY.search(source.code_at(body)))
 
 
+def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that loads as many rows as one number exceeds another, and does nothing else but wait for what
+    its pipe did before."""
+    head = _TWO_SOURCES.match(source.code, statement.span.start, statement.span.end)
+    body = _block(source, statement)
+    if head is None or body is None or not _takes_more(source, defect):
+        return False
+    loads = [each for each in source.calls(body) if each.name.startswith("Load")]
+    rows = rf"\b{head[1]} - {head[3]},"
+    alone = source.code_at(body).count(";") - source.code_at(body).count("PipeBarrier") == len(loads) == 1
+    return alone and re.search(rows, source.code_at(body)) is not None
+
+
+def _of_idle_core(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """What a vector core without rows waits for before it sets a flag, which lets the cube write the rows of
+    another step. It has none where the task has one row alone, the other core's: of earlier steps it has read
+    rows behind that one, and the cube writes no others."""
+    head = _NO_ROWS.match(source.code, statement.span.start, statement.span.end)
+    body = _block(source, statement)
+    return head is not None and body is not None and _HANDSHAKE.match(source.code_at(body)) is not None
+
+
 def _of_way_back(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A loop upwards, right in front of one that goes back to where it was to end."""
     head = _UPWARDS.match(source.code, statement.span.start, statement.span.end)
@@ -89,7 +121,9 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_parity,
     _of_barrier,
     _of_fill,
+    _of_idle_core,
     _of_interval,
+    _of_no_rows,
     _of_way_back,
 )
 
@@ -104,9 +138,4 @@ def _block(source: EmittedText, statement: StatementText) -> Span | None:
     opening = source.code.find("{", statement.span.end)
     if not statement.is_head or opening < 0 or source.code[statement.span.end : opening].strip():
         return None
-    depth = 0
-    for at in range(opening, len(source.code)):
-        depth += {"{": 1, "}": -1}.get(source.code[at], 0)
-        if depth == 0:
-            return Span(opening + 1, at)
-    return None
+    return Span(opening + 1, closing_brace(source.code, opening))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from attndsl.base.facts import kept
+from attndsl.mutate.covered_barriers import is_covered
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
+from attndsl.mutate.lifetimes import EARLY, never_together, time_of
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
 
@@ -24,12 +27,11 @@ _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
 
 
-def _calls(source: EmittedText) -> Iterator[tuple[StatementText, CallText]]:
+@kept
+def _calls(source: EmittedText) -> tuple[tuple[StatementText, CallText], ...]:
     """The statements that are calls."""
-    for statement in source.statements:
-        call = source.leading_call(statement)
-        if call is not None:
-            yield statement, call
+    found = ((statement, source.leading_call(statement)) for statement in source.statements)
+    return tuple((statement, call) for statement, call in found if call is not None)
 
 
 def _event(call: CallText) -> tuple[str, str] | None:
@@ -64,7 +66,9 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
 
     A constant becomes the id of another event of the same pipes, or of another flag that the same cores set:
     an id that nothing else has is as good as its own. So is one of two events that are both waited for where
-    they are set, or of which one comes after all blocks have waited for each other, and the other does not.
+    they are set, or of which one comes after all blocks have waited for each other, and the other does not,
+    or that are of different branches of whether keys are split; and one of two flags that are waited for in
+    the order in which they are set.
     """
     for _, call in _calls(source):
         if not call.arguments:
@@ -79,10 +83,13 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     constants = {match[1]: match for match in _CONSTANT.finditer(source.code)}
     of_kind, outstanding = _names_by_kind(source)
     last, over = _of_last_phase(source)
+    in_turn, times = _in_turn(source), _times(source)
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
             apart = over if name in last else last if name in over else frozenset()
+            apart |= in_turn.get(name, frozenset())
+            apart |= {each for each in times.keys() & numbers.keys() if _never_both(times, name, each)}
             others = [
                 number
                 for each, number in numbers.items()
@@ -112,6 +119,29 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
     return of_kind, outstanding
 
 
+@kept
+def _times(source: EmittedText) -> dict[str, frozenset[str]]:
+    """When events are set or waited for, by the names of their ids: of those that are set and waited for in
+    branches or the last phase alone, as often in each."""
+    found: dict[str, dict[str, int]] = {}
+    for statement, call in _calls(source):
+        if _event(call) is not None and call.arguments:
+            change = {"SetFlag": 1, "WaitFlag": -1}.get(call.name, 0)
+            for name in re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])):
+                counts = found.setdefault(name, {})
+                time = time_of(source, statement.span.start)
+                counts[time] = counts.get(time, 0) + change
+    return {
+        name: frozenset(counts)
+        for name, counts in found.items()
+        if EARLY not in counts and not any(counts.values())
+    }
+
+
+def _never_both(times: dict[str, frozenset[str]], one: str, other: str) -> bool:
+    return one in times and never_together(times[one], times[other])
+
+
 def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]:
     """The names of ids of what runs after all blocks have waited for each other, and of those that are used
     before alone, by functions that wait as often as they set and do not lead there."""
@@ -131,6 +161,61 @@ def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]
         and not any(sum(each for at, each in own if at == function) for function, _ in own)
     }
     return frozenset(last), frozenset(over)
+
+
+_STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.tiles)\)\s*\{\s*\Z")
+"""What a stage of a step depends on."""
+
+
+def _in_turn(source: EmittedText) -> dict[str, frozenset[str]]:
+    """The flags, each with the others that are set and waited for in the same order, once each in every step
+    that has their stages: their counters may be one."""
+    places: dict[str, dict[str, list[tuple[str, int, str]]]] = {}
+    callers, own_core = callers_of(source), dict[str, str]()
+    for statement, call in _calls(source):
+        if call.name not in ("CrossCoreSetFlag", "CrossCoreWaitFlag") or not call.arguments:
+            continue
+        if not _always_runs(source, statement):
+            continue
+        uses = places.setdefault(source.at(call.arguments[0]), {}).setdefault(call.name, [])
+        uses += _stages(source, statement.function, callers)
+        if call.name == "CrossCoreSetFlag":
+            own_core[source.at(call.arguments[0])] = _setting_core(call.template)
+    once = {
+        name: (sets[0], waits[0])
+        for name, each in places.items()
+        if len(sets := each.get("CrossCoreSetFlag", []))
+        == len(waits := each.get("CrossCoreWaitFlag", []))
+        == 1
+        and sets[0][2] == waits[0][2]
+    }
+    return {
+        name: frozenset(
+            other
+            for other, (set_, wait) in once.items()
+            if own_core[other] == own_core[name]
+            and (set_[0], wait[0]) == (own[0][0], own[1][0])
+            and (set_[1] < own[0][1]) == (wait[1] < own[1][1])
+        )
+        for name, own in once.items()
+    }
+
+
+def _always_runs(source: EmittedText, statement: StatementText) -> bool:
+    """Whether a statement stands in no branch or loop of its function."""
+    first = next(each for each in source.statements if each.function == statement.function)
+    before = source.code[first.span.start : statement.span.start]
+    return before.count("{") == before.count("}")
+
+
+def _stages(
+    source: EmittedText, function: str, callers: dict[str, set[str]]
+) -> Iterator[tuple[str, int, str]]:
+    """Where a function is called as a stage: the caller, the place, what it depends on."""
+    for statement, call in _calls(source):
+        if call.name == function and statement.function in callers.get(function, ()):
+            before = _STAGE.search(source.code[: statement.span.start])
+            yield statement.function, statement.span.start, before[1] if before else f"{statement.span}"
 
 
 def _setting_core(template: str) -> str:
@@ -171,9 +256,11 @@ def dropped_cross_flags(source: EmittedText) -> Iterator[Defect]:
 
 
 def missing_barriers(source: EmittedText) -> Iterator[Defect]:
-    """A PipeBarrier left out, but for the one that ends the kernel, after which nothing comes."""
+    """A PipeBarrier left out, but for the one that ends the kernel, after which nothing comes, and those that
+    others cover on every path."""
     for statement, call in _calls(source):
-        if call.name == "PipeBarrier" and "PIPE_ALL" not in call.template:
+        ends = "PIPE_ALL" in call.template
+        if call.name == "PipeBarrier" and not ends and not is_covered(source, statement):
             yield dropped(MISSING_BARRIER, statement.span)
 
 

@@ -149,10 +149,13 @@ def _fields(parameters: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EmittedText(SourceModel):
-    """A text of a project with what is known of its calls. ``plan``: the text of the host's plan."""
+    """A text of a project with what is known of its calls, and what stands in others. ``plan``: the host's
+    plan; ``kernel``: the kernel that it is for, None of a kernel itself; ``schedule``: its constants."""
 
     instructions: Instructions = field(default_factory=lambda: Instructions({}))
     plan: str = ""
+    kernel: EmittedText | None = None
+    schedule: str = ""
 
     def pipe_of(self, call: CallText) -> str | None:
         """As :meth:`Instructions.pipe_of`."""

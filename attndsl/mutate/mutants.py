@@ -17,7 +17,10 @@ from attndsl.mutate.source_model import SourceModel, Span
 
 CLASS_SHARE = 25
 """Of N mutants, each class has at least N/25, where it has as many."""
+DEVICE_HEADER = "op_kernel/attndsl_device.h"
+"""The constants of the device."""
 _WORD = re.compile(r"\w+")
+_READ = re.compile(r"\btiling_\.(\w+)")
 _ENUMERATOR = re.compile(r"\b(k\w+) = (\d+),")
 
 
@@ -80,12 +83,14 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
             of_runtime.setdefault(RUNTIME_HEADER, []).append(each)
         if each.schedule in each.files:
             of_schedule.setdefault(each.schedule, []).append(each)
+    sources = {file: _source(file, sharing[0]) for file, sharing in of_header.items()}
     for file, sharing in of_header.items():
-        yield from _in_file(file, sharing, (*event_rules.RULES, *data_rules.RULES))
+        yield from _in_file(sources[file], file, sharing, (*event_rules.RULES, *data_rules.RULES))
     for file, sharing in of_runtime.items():
         yield from _in_runtime(file, sharing)
     for file, sharing in of_schedule.items():
-        yield from _in_file(file, sharing, data_rules.RULES)
+        source = _source(file, sharing[0], sources[sharing[0].header])
+        yield from _in_file(source, file, sharing, data_rules.RULES)
     if kernels:
         yield from _in_plan(kernels)
 
@@ -106,10 +111,16 @@ def drawn(mutants: Sequence[Mutant], count: int, seed: int) -> Iterator[tuple[in
 # --------------------------------------------------------------------------------------------------------
 
 
-def _in_file(file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]) -> Iterator[Mutant]:
-    files = kernels[0].files
-    known = Instructions.of(files.get(RUNTIME_HEADER, ""))
-    source = EmittedText(files[file], known, files[kernels[0].plan])
+def _source(file: str, of: KernelFiles, kernel: EmittedText | None = None) -> EmittedText:
+    """A file of a kernel; ``kernel``: its text, of others."""
+    known = Instructions.of(of.files.get(RUNTIME_HEADER, ""))
+    constants = "".join(of.files.get(name, "") for name in (DEVICE_HEADER, of.schedule))
+    return EmittedText(of.files[file], known, of.files[of.plan], kernel, constants)
+
+
+def _in_file(
+    source: EmittedText, file: str, kernels: Sequence[KernelFiles], rules: Sequence[Rule]
+) -> Iterator[Mutant]:
     for defect in defects_of(source, rules):
         name = _name(kernels[0], file, defect)
         yield _mutant(source, file, defect, name, _pick(kernels, name))
@@ -169,6 +180,9 @@ def _using(
     if field is not None:
         read = re.compile(rf"\btiling_\.{field}\b")
         fitting = [each for each in kernels if read.search(each.files[each.header])] or kernels
+    if switched := plan_rules.switched_fields(source, place):
+        found = {each.kernel: _reads(each, switched) for each in kernels}
+        return [each for each in kernels if found[each.kernel] == max(found.values())]
     flags, members = plan_rules.wanted_flags(source, place), plan_rules.used_members(source, place)
     if not flags and not members:
         return fitting
@@ -176,6 +190,11 @@ def _using(
         name for name, (own, known) in told.items() if flags.items() <= own.items() and members <= known
     }
     return [each for each in fitting if each.kernel in taking] or fitting
+
+
+def _reads(kernel: KernelFiles, fields: frozenset[str]) -> int:
+    """How many of some fields of the tiling data a kernel reads."""
+    return len(fields & set(_READ.findall(kernel.files[kernel.header])))
 
 
 def _by_key_name(kernels: Sequence[KernelFiles]) -> dict[str, KernelFiles]:

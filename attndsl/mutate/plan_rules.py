@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from attndsl.mutate.defects import COMPARISON, FLIPPED, Defect, Rule, flipped
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.source_model import SourceModel, Span, StatementText
+from attndsl.mutate.source_model import SourceModel, Span, StatementText, closing_brace
 
 BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
     "batch mode",
@@ -23,6 +23,7 @@ _MODE = re.compile(r"\bBlocksWait\([^()]*\) \? (kBatchMode) : 0")
 _WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
+_COMPUTED = re.compile(r"\btiling\.(\w+) =")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 _MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) ="), re.compile(r"(?<!\.)\bkernel\.(\w+)")
 _GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0(\s*\?)?")
@@ -127,6 +128,15 @@ def computed_field(source: SourceModel, place: Span) -> str | None:
     statement = source.statement_at(place.start)
     match = None if statement is None else _FIELD.match(source.code, statement.span.start)
     return match[1] if match else None
+
+
+def switched_fields(source: SourceModel, place: Span) -> frozenset[str]:
+    """The fields that the cases of a switch compute, of a place in its head."""
+    for match in _SWITCH.finditer(source.code):
+        if match.start() <= place.start < match.end():
+            opening = source.code.index("{", match.end())
+            return frozenset(_COMPUTED.findall(source.code[opening : closing_brace(source.code, opening)]))
+    return frozenset()
 
 
 def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:

@@ -26,7 +26,7 @@ from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
 from attndsl.execute.execute import stored
 from attndsl.execute.user_project import UserProject
-from attndsl.mutate.bench import Bench, KernelFiles, Trial, kernel_files
+from attndsl.mutate.bench import Bench, KernelFails, KernelFiles, MissedCase, Trial, kernel_files
 from attndsl.mutate.mutants import Mutant, UnknownMutant, drawn, mutants_of
 from attndsl.mutate.results import Mutation, TriedMutant, command_of
 from attndsl.mutate.trial_run import KILLED, NOT_COMPILED, Outcome, try_mutant
@@ -83,7 +83,7 @@ def mutate(
 
     Raises:
         NoKernels: there is nothing to change.
-        KernelFails: a kernel misses a case as it is.
+        KernelFails: a kernel misses a case as it is; mutants of the other kernels have been tried by then.
         UnknownMutant: ``draw.only`` names one that is not there.
         CannotTravel: no file declares an operator.
         WrongJournal, WorkersLost: as :mod:`attndsl.campaign.jobs`.
@@ -149,6 +149,7 @@ class _Campaign:
         self._mutants = [mutant for project in projects for mutant in mutants_of(project)]
         self._draw, self._jobs, self._journal, self._progress = draw, jobs, journal, progress
         self._trials: dict[tuple[str, range], tuple[Trial, ...]] = {}
+        self._failing: dict[str, MissedCase] = {}
         self._outcomes: dict[str, Outcome] = {}
         self._as_tried: dict[str, Mutant] = {}
 
@@ -194,14 +195,21 @@ class _Campaign:
         return list(found.values())
 
     def _try_all(self, mutants: Sequence[Mutant], total: int) -> None:
-        """Try mutants on the first cases, and those that are still alive on all others."""
+        """Try mutants on the first cases, and those that are still alive on all others.
+
+        Raises:
+            KernelFails: kernels miss a case as they are. Mutants of others are tried before that, so that a
+                journal has them.
+        """
         counts, cases = Counter(each.kernel for each in mutants), self._draw.cases
         first = {
             name: range(cases if count >= _MANY else min(FIRST_CASES, cases))
             for name, count in counts.items()
         }
         self._measure(first)
-        mutants = [self._with_reaching_kernel(each, first) for each in mutants]
+        mutants = [
+            self._with_reaching_kernel(each, first) for each in mutants if each.kernel not in self._failing
+        ]
         self._as_tried |= {each.name: each for each in mutants}
         self._try(mutants, first, total)
         rest = {name: range(own.stop, cases) for name, own in first.items() if own.stop < cases}
@@ -211,14 +219,17 @@ class _Campaign:
             if each.kernel in rest and self._outcomes[each.name].status not in (KILLED, NOT_COMPILED)
         ]
         self._measure({each.kernel: rest[each.kernel] for each in alive})
+        alive = [each for each in alive if each.kernel not in self._failing]
         before = {each.name: self._outcomes.pop(each.name) for each in alive}
         self._try(alive, rest, total)
         self._outcomes |= {name: each.then(self._outcomes[name]) for name, each in before.items()}
+        if self._failing:
+            raise KernelFails(*self._failing.values())
 
     def _with_reaching_kernel(self, mutant: Mutant, cases: Mapping[str, range]) -> Mutant:
         """The mutant; with another kernel that shares its file, where cases of that one alone reach it."""
         own = self._kernels[mutant.kernel]
-        for name in (mutant.kernel, *sorted(cases)):
+        for name in (mutant.kernel, *sorted(cases.keys() - self._failing.keys())):
             other = self._kernels[name]
             shared = other.mode == own.mode and other.files.get(mutant.file) == own.files[mutant.file]
             if shared and mutant.reaching(self._trials[name, cases[name]]):
@@ -232,7 +243,11 @@ class _Campaign:
         found = self._results(
             Job(key, measure_kernel, (self._kernels[name], cases, key)) for (name, cases), key in keys.items()
         )
-        self._trials |= {each: found[key] for each, key in keys.items()}
+        for each, key in keys.items():
+            if isinstance(found[key], MissedCase):
+                self._failing[each[0]] = found[key]
+            else:
+                self._trials[each] = found[key]
 
     def _try(self, mutants: Sequence[Mutant], cases: Mapping[str, range], total: int) -> None:
         """What becomes of mutants on the cases of their kernels in a range."""
@@ -277,8 +292,9 @@ def _sources(source: str, device: str) -> tuple[str, ...]:
     return (*(parts[each] for each in sorted(parts) if each != "project"), source_digest("mutants"))
 
 
-def measure_kernel(files: KernelFiles, cases: range, key: str) -> tuple[Trial, ...]:
-    """The job of finding cases for a kernel, which are kept on disk; ``key``: over all that decides them."""
+def measure_kernel(files: KernelFiles, cases: range, key: str) -> tuple[Trial, ...] | MissedCase:
+    """The job of finding cases for a kernel, which are kept on disk, or the one that it misses as it is;
+    ``key``: over all that decides them."""
 
     def read(folder: Path) -> tuple[Trial, ...] | None:
         try:
@@ -287,12 +303,15 @@ def measure_kernel(files: KernelFiles, cases: range, key: str) -> tuple[Trial, .
             return None
         return found
 
-    return stored_or_made(
-        f"cases/{key}" if stores_programs() else None,
-        lambda: Bench(files).trials(CASES_SEED, cases),
-        read,
-        lambda folder, made: (folder / _TRIALS).write_bytes(pickle.dumps(made, protocol=5)),
-    )
+    try:
+        return stored_or_made(
+            f"cases/{key}" if stores_programs() else None,
+            lambda: Bench(files).trials(CASES_SEED, cases),
+            read,
+            lambda folder, made: (folder / _TRIALS).write_bytes(pickle.dumps(made, protocol=5)),
+        )
+    except KernelFails as error:
+        return error.missed[0]
 
 
 def run_mutant(mutant: Mutant, files: KernelFiles, trials: Sequence[Trial]) -> Outcome:

@@ -17,6 +17,16 @@ _OPENING, _CLOSING = "([{", ")]}"
 _NO_CALLS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "static_cast", "reinterpret_cast"})
 
 
+def closing_brace(code: str, opening: int) -> int:
+    """Where the brace is that closes the one at ``opening``; the end of the code if none does."""
+    depth = 0
+    for match in re.finditer(r"[{}]", code[opening:]):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return opening + match.start()
+    return len(code)
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A piece of a text: ``text[start:end]``."""

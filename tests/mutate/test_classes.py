@@ -276,10 +276,22 @@ def test_tails_of_what_is_read_ahead_and_of_cores_without_rows_are_none() -> Non
     assert len(changes(data_rules.tails, other)) == 2
 
 
+def test_bounds_of_what_is_brought_ahead_count_where_flags_are_set() -> None:
+    def count(name: str, body: str) -> int:
+        text = f"void {name}()\n{{\nfor (int64_t r0 = 0; r0 < rows; r0 += 8) {{\n{body}\n}}\n}}\n"
+        return len(list(data_rules.bounds(EmittedText(text))))
+
+    store, flag = "StoreRows(ring, zeros, 8);", "CrossCoreSetFlag<2, PIPE_MTE3>(kWarm);"
+    assert [count("WarmScores", each) for each in (store, flag)] == [0, 2]
+    assert count("ScoreTile", store) == 2
+
+
 def test_a_guard_of_work_on_rows_takes_one_less() -> None:
     """On no rows, there would be none to do."""
     guard = "if (rows > 0) {\n    Duplicate(x, 0.0f, rows);\n}"
     assert changes(data_rules.bounds, guard) == [guard.replace("> 0", "> 1")]
+    tiles = guard.replace("rows > 0", "work.tiles > 0")
+    assert changes(data_rules.bounds, tiles) == [tiles.replace("> 0", "> 1")]
     other = guard.replace("rows > 0", "rows > first")
     assert changes(data_rules.bounds, other) == [other.replace(">", ">=")]
 
@@ -502,3 +514,23 @@ def test_what_a_plan_is_told_of_one_kernel_is_tried_with_it() -> None:
     assert [key for key, members in told.items() if used <= members] == ["kFixed"]
     waits = MEMBERS.index("problem.maskGiven")
     assert plan_rules.wanted_flags(source, Span(waits, waits + 1)) == {"maskGiven": True}
+
+
+SWITCH = """
+void Lay()
+{
+    switch (problem.queryLayout) {
+        case 0:
+            tiling.a = 1;
+    }
+    tiling.b = 2;
+}
+"""
+
+
+def test_a_switch_is_tried_with_a_kernel_that_reads_what_its_cases_compute() -> None:
+    def fields(place: str) -> frozenset[str]:
+        start = SWITCH.index(place)
+        return plan_rules.switched_fields(EmittedText(SWITCH), Span(start, start + 1))
+
+    assert (fields("problem.queryLayout"), fields("tiling.b")) == ({"a"}, frozenset())

@@ -26,12 +26,22 @@ WAY_BACK = """for (; end_ < extent; ++end_) {{
 while (end_ > {}) {{
     --end_;
 }}"""
+IDLE = """if (rows {}= 0) {{
+    SetAndWaitFlag<HardEvent::MTE2_MTE3>(kScoreDone);
+    SetAndWaitFlag<HardEvent::MTE3_MTE2>(kScoreTaken);
+}}"""
+NEW_ROWS = """if (cols > {}) {{
+    PipeBarrier<PIPE_MTE2>();
+    LoadNz(keyL1[cachedRows * 16], keyGm_[newTile], cols - cachedRows, columns, pitch);
+}}"""
 HARMLESS = {
     "an even difference": ("x = full > round && ({} - round) % 2 == 1;", "full", "fuller"),
     "a barrier alone": ("if (fractals < 10) {{\n    PipeBarrier<PIPE_M>();{}\n}}", "", " Exp(x, x, 8);"),
     "lanes that are written anyway": (FOLD, "keys", "keysBefore"),
     "no lanes to fill": (INTERVAL, "firstKey", "firstRow"),
     "a way back": (WAY_BACK, "extent", "other"),
+    "a core that has read no row of the only one": (IDLE, "<", ">"),
+    "no rows to load": (NEW_ROWS, "cachedRows", "earlierRows"),
 }
 
 
@@ -71,6 +81,15 @@ def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:
     assert bounds("if (begun_ > kPrefetch) {}") == ["if (begun_ >= kPrefetch) {}"]
 
 
+def test_a_turn_less_where_one_more_does_nothing() -> None:
+    """Of vector cores the last step of an item writes its rows: a turn more would write them again."""
+    turns = "for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {{\n    {}\n}}"
+    (found,) = bounds(turns.format("Steps(turn);"))
+    assert found.startswith("for (int64_t turn = blockIndex_; turn < turnsEnd - blockCount_;")
+    (found,) = bounds(turns.format("if (earlier.tile == work.steps - 1) { WriteRows(); }"))
+    assert "turn <= turnsEnd;" in found
+
+
 def tails(statement: str, plan: str = "") -> list[str]:
     helpers = {"StoreProduct": Helper("FIX", ()), "LoadNz": Helper("MTE2", ())}
     text = f"void Stage()\n{{\n{statement}\n}}\n"
@@ -88,3 +107,15 @@ def test_blocks_are_no_more_than_items_where_the_plan_says_so() -> None:
     plan = "tiling.blocks = MaxOf(1, MinOf({}, problem.cores));"
     assert len(tails(end, plan.format("tiling.items"))) == 1
     assert len(tails(end, plan.format("tiling.tasks"))) == len(tails(end)) == 2
+
+
+DRAINED = """const int64_t item = MinOf(turn, tiling_.items - 1);
+found.split = item / tiling_.tasks;
+const int64_t task = {} % tiling_.tasks;
+found.keyEnd = turn >= tiling_.items ? {} : visibleEnd;"""
+
+
+def test_the_turn_after_the_last_has_no_keys() -> None:
+    assert tails(DRAINED.format("item", 0)) == ["MinOf(turn, tiling_.items - 1)(tiling_.items - 1)"]
+    assert len(tails(DRAINED.format("(item + 1)", 0))) == 2
+    assert len(tails(DRAINED.format("item", "visibleEnd"))) == 2

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from attndsl.base.errors import UserError
 from attndsl.campaign import record_keys
 from attndsl.campaign.jobs import LocalThreads
 from attndsl.mutate import runner
-from attndsl.mutate.bench import KernelFiles, Trial
+from attndsl.mutate.bench import KernelFails, KernelFiles, MissedCase, Trial
 from attndsl.mutate.mutants import CLASS_SHARE, Mutant, drawn
 from attndsl.mutate.runner import Draw, mutate
 from attndsl.mutate.trial_run import KILLED, NOT_REACHED, SURVIVED, TIMEOUT, Outcome
@@ -189,3 +190,36 @@ def test_a_mutant_is_tried_with_a_kernel_whose_cases_reach_it(
     assert tried_with(second, subject.trials) == "second"
     assert tried_with(second, nothing) == files.kernel
     assert tried_with(replace(second, files=changed), subject.trials) == files.kernel
+
+
+def test_a_kernel_that_misses_a_case_ends_the_campaign_after_the_others(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutant, another = subject.mutants["stride"][:2]
+    second = replace(subject.files, listed=replace(subject.files.listed, name="second"))
+    tried: list[str] = []
+
+    def measure(kernel: KernelFiles, cases: range, key: str) -> tuple[Trial, ...] | MissedCase:
+        if kernel.kernel == "second" and cases.start >= fails_from:
+            return MissedCase(kernel="second", case=cases.start, message="a wrong value")
+        return subject.trials[cases.start : cases.stop]
+
+    def run(mutant: Mutant, files: object, trials: Sequence[Trial]) -> Outcome:
+        tried.append(mutant.kernel)
+        return Outcome(status=SURVIVED, cases=len(trials))
+
+    monkeypatch.setattr(runner, "_kernels", lambda *_: [[subject.files, second]])
+    monkeypatch.setattr(runner, "mutants_of", lambda _: [mutant, replace(another, kernel="second")])
+    monkeypatch.setattr(runner, "measure_kernel", measure)
+    monkeypatch.setattr(runner, "run_mutant", run)
+    first = runner.FIRST_CASES
+    for fails_from, expected in ((0, [0, 0]), (first, [0, 1, 0]), (first + 1, [0, 1, 0, 1])):
+        tried.clear()
+        campaign = partial(mutate, [load("incre_flash_attention")], jobs=LocalThreads(1))
+        draw = Draw(count=2, seed=0, cases=first + 2)
+        if fails_from > first:
+            assert len(campaign(draw).survivors) == 2
+        else:
+            with pytest.raises(KernelFails, match=f"second fails case {fails_from} as it is.*a wrong value"):
+                campaign(draw)
+        assert [int(name == "second") for name in tried] == expected

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from attndsl.api import ops
-from attndsl.base.package_files import generated_dir
+from attndsl.base.package_files import generated_dir, specs_dir
 from attndsl.execute.user_project import UserProject
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.loader import load
+from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.kernel_demands import demands
@@ -57,7 +59,7 @@ def test_cases_of_no_kernel_are_as_they_were() -> None:
 SPLIT, SUNK_PARTS, MERGES, ONE_ROW = (
     "rows without keys whose keys are split",
     "parts of scores far below 0",
-    "several steps of a merge on a core",
+    "several items of split keys on a core",
     "tasks of one row",
 )
 LAST_ROW = "a task of one row after larger ones"
@@ -83,10 +85,13 @@ def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
         ({"lengths": [1600, 0, 1500]}, {SPLIT, SUNK_PARTS, ONE_ROW}),
         ({"lengths": [1600, 1, 1500]}, {SUNK_PARTS, ONE_ROW}),  # no row without keys
         ({"lengths": [160, 0, 150]}, {ONE_ROW}),  # of one tile, which nothing splits
-        ({"lengths": [1600] * 4, "heads": 96}, {SUNK_PARTS}),  # 48 steps, one for each vector core
-        ({"lengths": [1600] * 5, "heads": 96}, {SUNK_PARTS, MERGES}),
-        ({"lengths": [160] * 2, "heads": 258}, {LAST_ROW}),  # 129 rows
-        ({"lengths": [160] * 2, "heads": 260}, set()),
+        ({"lengths": [1600] * 12, "heads": 64}, set()),  # 24 tasks: each core has one
+        ({"lengths": [1600] * 13, "heads": 64}, {MERGES}),  # 26, which halves of keys even out
+        ({"lengths": [1500] * 13, "heads": 64}, set()),  # of three tiles
+        ({"lengths": [1600] * 13, "heads": 8}, set()),  # a step of the merge for each vector core at most
+        ({"lengths": [160] * 2, "heads": 1026}, {LAST_ROW}),  # 513 rows, the last in the fifth task
+        ({"lengths": [160] * 2, "heads": 258}, set()),  # 129 rows: a core has first tasks or second ones
+        ({"lengths": [160] * 2, "heads": 1028}, set()),
     ],
 )
 def test_whether_a_call_is_what_a_case_of_a_kernel_is_asked_for(call: dict[str, Any], met: set[str]) -> None:
@@ -101,7 +106,7 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
     asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(16)]
     assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
     found = [member._workload(turn, 0) for turn, name in enumerate(asked) if name]
-    assert not any(asked[:3]) and found == [FEW] * 4 + ["several many"]
+    assert not any(asked[:3]) and found == [FEW, FEW, "several", FEW, "several many"]
     (plain,) = Stream(operator).members
     assert not any(plain._demand(turn) for turn in range(16))
 
@@ -112,6 +117,30 @@ def test_blocks_are_selected_from_several_sorted_groups() -> None:
     (demand,) = (each for each in demands(space) if each.name == "several groups of sorted blocks")
     steps = [demand.pins(np.random.default_rng(seed)) for seed in range(20)]
     assert {each["select_block_size"] // each["compress_stride"] for each in steps} <= {1, 2, 3, 4, 5}
+
+
+def selecting(positions: int, blocks: int = 3) -> Call:
+    rows, query = np.zeros((600, 1, 16), np.float16), np.zeros((positions, 136, 16), np.float16)
+    lists = np.arange(blocks, dtype=np.int32)[None, None].repeat(positions, 0)
+    ends = [np.array([each], np.int64) for each in (positions, 600)]
+    return _selecting().bind(query, rows, rows, lists, *ends)
+
+
+def _selecting() -> Operator:
+    return load(specs_dir() / "variants/nsa_selection.py")
+
+
+@pytest.mark.parametrize(
+    ("call", "split"),
+    [({"positions": 6}, True), ({"positions": 7}, False), ({"positions": 6, "blocks": 1}, False)],
+)
+def test_each_position_with_a_list_of_its_own_is_a_task(call: dict[str, int], split: bool) -> None:
+    """Of two tiles of heads: of seven positions there are more than for half of the cores."""
+    (space,) = spaces(_selecting())
+    (demand,) = (each for each in demands(space) if each.name == SUNK_PARTS)
+    assert demand.holds(selecting(**call)) is split
+    sizes = [demand.pins(np.random.default_rng(seed)) for seed in range(20)]
+    assert all(each["longest(query_ends)"] <= 3 and each["K"] == 1 < each["X"] for each in sizes)
 
 
 def test_parts_rise_in_one_case_and_fall_in_another() -> None:

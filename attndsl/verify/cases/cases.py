@@ -14,6 +14,7 @@ import collections
 import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -41,6 +42,7 @@ from attndsl.verify.space.values import (
     PROBE,
     RAMP,
     RAMPS,
+    ROOMY,
     WIDE,
     WORKLOAD,
     WORKLOADS,
@@ -250,12 +252,13 @@ class _Member:
             solved |= {workload} if candidates else set()
             asked |= {workload} if attempt % _PINNED == _PINNED - 1 else set()
             for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
-                drawn = drawn_case(
-                    operator, self.space, assignment, rng, seed=self.seed, number=number, attempt=attempt
-                )
-                if drawn is None or not self._is_affordable(drawn[1], workload):
-                    continue  # the next candidate
                 demand = self._demand(turn, attempt)
+                space = self._space_for(demand)
+                drawn = drawn_case(
+                    operator, space, assignment, rng, seed=self.seed, number=number, attempt=attempt
+                )
+                if drawn is None or not self._is_affordable(drawn[1], workload, space):
+                    continue  # the next candidate
                 if demand is not None and not demand.holds(drawn[1]):
                     continue
                 if wanted is None or wanted.takes(drawn[1]):
@@ -271,10 +274,10 @@ class _Member:
         told = (f"'{rule.argument}' {rule.text}" if rule.argument else rule.text for rule in rules)
         return tuple(dict.fromkeys(told))
 
-    def _is_affordable(self, call: Call, workload: str) -> bool:
+    def _is_affordable(self, call: Call, workload: str, space: CaseSpace) -> bool:
         """Whether lengths left the work what it shall be, and no tensor that follows from them is larger than
         sizes alone tell."""
-        most = self.space.values.most_elements
+        most = space.values.most_elements
         return work_of(self.space, call).keeps(workload) and all(
             array.size <= most for array in call.arrays.values()
         )
@@ -360,7 +363,11 @@ class _Member:
                 drawn = assignment and drawn_case(
                     operator, self.space, assignment, rng, seed=self.seed, number=number
                 )
-                if drawn and self._is_affordable(drawn[1], pins[WORKLOAD]) and each.holds(drawn[1]):
+                if (
+                    drawn
+                    and self._is_affordable(drawn[1], pins[WORKLOAD], self.space)
+                    and each.holds(drawn[1])
+                ):
                     return self._taken(*drawn)
             self._vain[each.name] += 1
         return None
@@ -392,7 +399,7 @@ class _Member:
                     self._unmade.add((feature, workload))
                 continue
             drawn = drawn_case(operator, self.space, assignment, rng, seed=self.seed, number=number)
-            if drawn and self._is_affordable(drawn[1], of) and may_matter(drawn[1], feature):
+            if drawn and self._is_affordable(drawn[1], of, self.space) and may_matter(drawn[1], feature):
                 return drawn
         return None
 
@@ -435,9 +442,17 @@ class _Member:
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)
             pins |= self._of_situation(rng, turn, attempt)
-            assignment = solve(self.space, rng, {**own, **self._never, **pins})
+            assignment = solve(self._space_for(demand), rng, {**own, **self._never, **pins})
             if assignment is not None:
                 yield len(_pairs(self.space.canonical(assignment)) - self._covered), position, assignment
+
+    def _space_for(self, demand: Demand | None) -> CaseSpace:
+        """The space that cases are drawn from: of some demands with larger tensors."""
+        return self._roomy if demand is not None and demand.roomy else self.space
+
+    @cached_property
+    def _roomy(self) -> CaseSpace:
+        return replace(self.space, values=replace(self.space.values, most_elements=ROOMY))
 
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for

@@ -7,6 +7,7 @@ between groups of sorted blocks. Cases of no kernel are asked for none of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,8 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.expr import Symbol
-from attndsl.graph.nodes import IndexCondition, Node, Replace, TopK, WindowSum
+from attndsl.expr.argument_facts import longest_of
+from attndsl.graph.nodes import IndexCondition, Node, Replace, Selected, TopK, WindowSum
 from attndsl.spec.binding.call import Call
 from attndsl.tile.instructions.sort import GROUP as SORTED_TOGETHER
 from attndsl.tile.instructions.units import block_elements, repeat_elements
@@ -27,8 +29,14 @@ from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOP
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
+_SLOTS, _FEW_POSITIONS = 2, 3
+"""Slots for results of a vector core; positions of a batch row where each is a task whose keys shall
+be split, at most."""
 _SEVERAL_ROWS = 3
 """Batch rows, so that strides between them count, and one of them may be without keys."""
+_TILES_OF_EVEN_SPLIT, _PART_SAVED = 4, 10
+"""Key tiles of a row that is split to even out the cores, at least; the part of the busiest core's work that
+it must save, one in so many."""
 _LANES, _ROWS_OF_STEP = repeat_elements("float32"), block_elements("float32")
 """Lanes of a repeat; rows of a vector step of few rows, whose statistics fill a block."""
 
@@ -37,13 +45,14 @@ _LANES, _ROWS_OF_STEP = repeat_elements("float32"), block_elements("float32")
 class Demand:
     """``pins``: draws values of variables with which calls tend to meet it; ``holds``: whether one does;
     ``workload``: what its cases are about; ``whole``: whether rows have all channels of the kernel, so that
-    its last lanes count."""
+    its last lanes count; ``roomy``: whether tensors may be larger than those of other cases."""
 
     name: str
     pins: Callable[[np.random.Generator], Mapping[str, Any]]
     holds: Callable[[Call], bool]
     workload: str = FEW
     whole: bool = False
+    roomy: bool = False
 
     def workload_of(self, level: int) -> str:
         """What is asked for first, and then: where rows are as many as keys, long ones make no few tasks."""
@@ -65,7 +74,7 @@ def _nodes(space: CaseSpace) -> Iterator[Node]:
 
 def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
     def is_split(call: Call) -> bool:
-        return work_of(space, call).split
+        return _is_split(space, call)
 
     def has_empty_row(call: Call) -> bool:
         empty = key_counts(call).sum(axis=0) == 0
@@ -82,7 +91,7 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
     if hidden:
         yield Demand(
             "rows without keys whose keys are split",
-            lambda rng: {FILL: RAMP, **_several_rows(space, rng), **hidden},
+            lambda rng: {FILL: RAMP, **_few_positions(space, rng), **_several_rows(space, rng), **hidden},
             has_empty_row,
         )
     yield Demand(
@@ -90,23 +99,93 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         lambda rng: {
             FILL: SUNK,
             SLOPE: 1.0,
+            **_few_positions(space, rng),
             **_short_last_tile(space, rng),
             **own_pages(space, 1, space.edges[0][0]),
         },
         is_split,
         whole=True,
     )
+    if _one_position(space):
+        yield _even_splits(space, lengths)
+        return
+    cores = _vector_cores(space) * (1 if _lists_of_positions(space) else _SLOTS)
     yield Demand(
         "several steps of a merge on a core",
         lambda rng: {
             FILL: RAMP,
             SLOPE: -1.0,
             **_many_results(space, rng),
+            **_few_positions(space, rng),
             **own_pages(space, 1, space.edges[0][0]),
         },
-        lambda call: is_split(call) and _merge_steps(call) > _vector_cores(space),
+        lambda call: is_split(call) and _merge_steps(call) > cores,
         whole=True,
     )
+
+
+def _even_splits(space: CaseSpace, lengths: list[str]) -> Demand:
+    """More tasks than cores, whose keys are split to even them out: a core has several such items, and begins
+    one while the results of another are stored; then each vector core takes several steps of the merge."""
+    cores, tile = space.operator.device.aic, space.edges[0][0]
+
+    def saves(tasks: int) -> bool:
+        rounds, busiest = -(-tasks // cores), -(-2 * tasks // cores)
+        return tasks > cores and busiest * _PART_SAVED <= 2 * rounds * (_PART_SAVED - 1)
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        rows = _size(space, "B", saves, rng)
+        long = [each for each in space.sizes_of("T") if each > (_TILES_OF_EVEN_SPLIT - 1) * tile]
+        keys = _size(space, "T", lambda size: size == min(long), rng) if long else {}
+        heads = [each for each in space.variables.get(GROUP, ()) if _LANES <= each <= space.schedule.max_rows]
+        found = {FILL: RAMP, SLOPE: -1.0, **rows, **keys, **dict.fromkeys(lengths, "full")}
+        found |= _size(space, "K", lambda size: size == 1, rng) if rows else {}
+        found |= {GROUP: min(heads)} if heads else {}
+        return found | own_pages(space, max(rows.values(), default=1), _TILES_OF_EVEN_SPLIT * tile)
+
+    def holds(call: Call) -> bool:
+        work = work_of(space, call)
+        split = work.splits and saves(work.tasks) and work.tiles >= _TILES_OF_EVEN_SPLIT
+        return split and _merge_steps(call) > _vector_cores(space)
+
+    name = "several items of split keys on a core"
+    return Demand(name, pins, holds, "several", whole=True, roomy=True)
+
+
+def _is_split(space: CaseSpace, call: Call) -> bool:
+    """Whether keys are split over cores. Where lists of blocks are those of positions, each is a task of its
+    own, and its keys are as many as its list tells."""
+    if not _lists_of_positions(space):
+        return work_of(space, call).split
+    sizes, most = call.extents, space.schedule.max_rows
+    heads = -(-(sizes.get("N", 1) // max(sizes.get("K", 1), 1)) // most)
+    tasks = sizes.get("B", 1) * sizes.get("K", 1) * sizes.get("Q", 1) * heads
+    few = 0 < tasks <= space.operator.device.aic // 2
+    return few and sizes.get("X", 1) > 1 and bool(key_counts(call).any())
+
+
+def _lists_of_positions(space: CaseSpace) -> bool:
+    lists = (node.blocks for node in _nodes(space) if isinstance(node, Selected))
+    return any({"Q", "H", "S"} & set(getattr(each, "axes", ())) for each in lists)
+
+
+def _few_positions(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
+    """Where each position is a task: so few that their keys are split."""
+    if not _lists_of_positions(space):
+        return {}
+    found = _size(space, "X", lambda size: size > 1, rng)
+    for spec in space.integers:
+        longest = longest_of(spec.name).name
+        legal = [each for each in space.variables.get(longest, ()) if 0 < each <= _FEW_POSITIONS]
+        if space.measures.get(spec.name) == "Q" and legal:
+            found[longest] = legal[int(rng.integers(len(legal)))]
+    return found | _size(space, "K", lambda size: size == 1, rng)
+
+
+def _one_position(space: CaseSpace) -> bool:
+    """Whether each batch row has one query position."""
+    extents = space.operator.axis_extents
+    return "S" not in extents and not isinstance(extents.get("Q"), Symbol)
 
 
 def _one_row(space: CaseSpace) -> Demand:
@@ -129,18 +208,25 @@ def _one_row(space: CaseSpace) -> Demand:
 def _last_row(space: CaseSpace) -> Demand:
     """Cores that get tasks of one row after tasks of many: the second vector core has none left then, but
     what it has begun is to be finished."""
-    most = space.schedule.max_rows
+    most, cores = space.schedule.max_rows, space.operator.device.aic
     group = {GROUP: 1} if GROUP in space.variables else {}
+    # the tasks of one row come round to each core
+    whole = next(each for each in range(2, cores + 2) if math.gcd(each + 1, cores) == 1)
 
     def pins(rng: np.random.Generator) -> Mapping[str, Any]:
-        queries = _size(space, "Q", lambda size: size > most and size % most == 1, rng)
-        return {**queries, **group} if queries else dict.fromkeys(group, most + 1)
+        extents, rows = space.operator.axis_extents, whole * most + 1
+        extent = extents.get("Q")
+        if isinstance(extent, Symbol) and extent.name in space.variables:
+            return {extent.name: rows, **group}
+        behind = space.repairs(extents["N"].symbols()) if "N" in extents else ()
+        heads = dict.fromkeys((*behind[:1], *group), rows)
+        return {**heads, **_size(space, "B", lambda size: cores // 2 < size <= cores, rng)}
 
     def holds(call: Call) -> bool:
         sizes = call.extents
         heads = sizes.get("N", 1) // max(sizes.get("K", 1), 1)
-        whole, rest = divmod(sizes.get("Q", 1) * heads, most)
-        return whole > 0 and rest == 1
+        larger, rest = divmod(sizes.get("Q", 1) * heads, most)
+        return rest == 1 and larger > 0 and math.gcd(larger + 1, cores) == 1
 
     return Demand("a task of one row after larger ones", pins, holds, "several many")
 
@@ -160,13 +246,16 @@ def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
 
 
 def _several_rows(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
-    return _at_least(space, "B", _SEVERAL_ROWS, rng)
+    most = space.operator.device.aic // 2  # so few that their keys are split
+    return _size(space, "B", lambda size: _SEVERAL_ROWS <= size <= most, rng)
 
 
 def _many_results(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
     """Many positions; where each batch row has one, many heads in many batch rows."""
     cores = _vector_cores(space)
-    if found := _at_least(space, "Q", cores, rng) or _at_least(space, "S", cores, rng):
+    if not _lists_of_positions(space) and (
+        found := _at_least(space, "Q", _SLOTS * cores, rng) or _at_least(space, "S", _SLOTS * cores, rng)
+    ):
         return found
     heads = [each for each in space.variables.get(GROUP, ()) if each >= cores]
     many = {GROUP: heads[int(rng.integers(len(heads)))]} if heads else {}
@@ -186,10 +275,15 @@ def _at_least(space: CaseSpace, role: str, least: int, rng: np.random.Generator)
 def _size(
     space: CaseSpace, role: str, fits: Callable[[int], bool], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """A value of the size of an axis, where it is a variable that has one which fits."""
-    extent = space.operator.axis_extents.get(role)
+    """A value of the size of an axis, where it is a variable that has one which fits. Where it is that of
+    queries and of keys, one of several tiles of keys and few tasks is taken if there is any."""
+    extents = space.operator.axis_extents
+    extent = extents.get(role)
     legal = space.variables.get(extent.name, ()) if isinstance(extent, Symbol) else ()
     sizes = [each for each in legal if fits(each)]
+    if isinstance(extent, Symbol) and all(each in extents and extents[each].same(extent) for each in "QT"):
+        most = space.operator.device.aic // 2 * space.schedule.max_rows
+        sizes = [each for each in sizes if space.edges[0][0] < each <= most] or sizes
     return {str(extent): sizes[int(rng.integers(len(sizes)))]} if sizes else {}
 
 

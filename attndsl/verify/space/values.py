@@ -48,6 +48,8 @@ or one key before or after. Where a call cannot be as long as its turn wants, it
 tiles."""
 RAMPS = (3, 5)
 """The places of the list whose cases have scores that rise or fall along split keys."""
+ROOMY = 6 << 20
+"""Elements of a tensor in a case whose work asks for more than others."""
 MAX_HEADS = 1100
 MULTIPLES = tuple(range(16, 129, 16))
 

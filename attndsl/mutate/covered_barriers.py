@@ -1,0 +1,109 @@
+"""Barriers of the vector pipe that another one covers on every path.
+
+A vector core goes through the steps of items. What starts the rows of an item waits for what used their place
+before, which is what finished an earlier item; what finishes an item waits for what its steps did, of which
+the last one adds a tile or, without tiles, has started the sums.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attndsl.base.facts import kept
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.lifetimes import SPLIT, splits_leave_one_item, time_of
+from attndsl.mutate.source_model import Span, StatementText, closing_brace
+
+_BARRIER = "PipeBarrier<PIPE_V>();"
+_MEMBER = re.compile(r"\b\w+_(?=\[|,|\))")
+_START = re.compile(
+    r"if \(rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
+    r"(?:Duplicate\(\w+_\[itemSlot \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
+)
+_FINISH = re.compile(
+    r"if \((\w+)\.tile == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
+    r"if \(\1\.tile < (\w+)\.tiles\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
+    r"if \(\1\.tile == \3\.steps - 1\)\s*\{"
+)
+
+
+def is_covered(source: EmittedText, barrier: StatementText) -> bool:
+    """Whether a barrier orders nothing that others do not."""
+    steps = _steps(source)
+    if steps is None or source.code_at(barrier.span) != _BARRIER:
+        return False
+    before, finishing = steps
+    if barrier.function in finishing:
+        return _is_ordered_before(source, barrier, before, finishing)
+    whole = source.code_at(_body(source, barrier.function))
+    return _START.match(whole) is not None and _is_ordered_by_last(source, _members(whole), finishing)
+
+
+@kept
+def _steps(source: EmittedText) -> tuple[tuple[str, str], tuple[str, ...]] | None:
+    """The function that starts the sums of an item and the one that adds a tile, and those that finish the
+    item right after, in order."""
+    found = list(_FINISH.finditer(source.code))
+    if len(found) != 1:
+        return None
+    end = closing_brace(source.code, found[0].end() - 1)
+    calls = (call.name for call in source.calls(Span(found[0].end(), end)))
+    known = {each.function for each in source.statements}
+    return (found[0][2], found[0][4]), tuple(name for name in calls if name in known)
+
+
+def _is_ordered_before(
+    source: EmittedText, barrier: StatementText, before: tuple[str, str], finishing: tuple[str, ...]
+) -> bool:
+    """Whether the next instruction uses nothing but what no function since the barriers of ``before`` does:
+    its barrier is the first in its loop, and on another turn of that it works on other rows."""
+    place = next(i for i, each in enumerate(source.statements) if each is barrier)
+    earlier = [each for each in source.statements[:place] if each.function == barrier.function]
+    following = source.statements[place + 1]
+    members = _members(source.code_at(following.span))
+    if any(source.leading_call(each) is not None for each in earlier) or not members:
+        return False
+    since = (*before, *finishing[: finishing.index(barrier.function)])
+    bodies = [source.code_at(_body(source, name)) for name in since]
+    return all(_BARRIER in body for body in bodies[:2]) and not any(
+        members & _members(body) for body in bodies
+    )
+
+
+def _is_ordered_by_last(source: EmittedText, members: set[str], finishing: tuple[str, ...]) -> bool:
+    """Whether what finishes an item has a barrier after each use of members. Where the plan leaves a block
+    one item if keys are split, no other item follows that branch."""
+    once = splits_leave_one_item(source.plan)
+    found = False
+    for name in finishing:
+        uses = [
+            each.span.end
+            for each in source.statements
+            if each.function == name
+            and members & _members(source.code_at(each.span))
+            and not (once and time_of(source, each.span.start) == SPLIT)
+        ]
+        found = found or bool(uses)
+        if not all(any(_follows(source, use, name)) for use in uses):
+            return False
+    return found
+
+
+def _follows(source: EmittedText, use: int, function: str) -> Iterator[bool]:
+    """For each barrier of a function behind a place, whether all that leads to the place leads there."""
+    for each in source.statements:
+        if each.function == function and each.span.start > use and source.code_at(each.span) == _BARRIER:
+            between = source.code[use : each.span.start]
+            yield "}" not in between and "{" not in between
+
+
+def _members(code: str) -> set[str]:
+    return {name for name in _MEMBER.findall(code) if not name.endswith(("Gm_", "Slot_"))} - {"tiling_"}
+
+
+def _body(source: EmittedText, function: str) -> Span:
+    """All of a function from its first statement on."""
+    own = [each.span for each in source.statements if each.function == function]
+    opening = source.code.rindex("{", 0, own[0].start)
+    return Span(own[0].start, closing_brace(source.code, opening))

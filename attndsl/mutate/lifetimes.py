@@ -1,0 +1,250 @@
+"""Buffers of a schedule that are never in use together: where they overlap, nothing changes.
+
+Three kinds of work exclude each other in a kernel: what runs once all blocks have waited for each other, and
+of what runs before, the two branches of whether keys are split. Where the plan splits keys only if that
+leaves each block one item, what such a block does last in its branch comes after all else.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attndsl.base.facts import kept
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.last_phase import after_all_blocks
+from attndsl.mutate.source_model import SourceModel, Span, closing_brace
+
+EARLY, WHOLE, SPLIT, LATE = "before", "keys not split", "keys split", "after all blocks have waited"
+"""When a statement runs: at any place before all blocks wait, in one of the branches there, after it."""
+_APART = {frozenset(pair) for pair in ((WHOLE, SPLIT), (EARLY, LATE), (WHOLE, LATE), (SPLIT, LATE))}
+_DECLARED = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(k[^;]*);")
+_VALUE = re.compile(r"(k\w+)\s*=\s*((?:[^,()]|\((?:[^()]|\([^()]*\))*\))+)")
+_CHOICE = re.compile(r"\(([^()?:]+) \? ([^()?:]+) : ([^()?:]+)\)")
+_MEMBER = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
+_WORD_OF_MEMBER = re.compile(r"\b\w+_\b")
+_PLACE = re.compile(r"\bk\w+At\b")
+_BRANCH = re.compile(r"if \(tiling_\.splits == 1\)\s*\Z")
+_ELSE = re.compile(r"\s*else\s*\{")
+_SPLITS = re.compile(r"tiling\.splits = ([^;]*);")
+_FIXED_SPLITS = re.compile(r"choice\.kernel\.fixedSplits = ([^;]*);")
+_FEW_SPLITS = (
+    "problem.startTogether > 0 ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1",
+    "1",
+)
+_SHARED = (
+    "tiling.items = tiling.tasks * tiling.splits;",
+    "tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));",
+)
+_OPERATIONS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """Buffers of one memory: where each begins, by the constant that says so, and where the last ends."""
+
+    at: Mapping[str, int]
+    end: int
+
+    def extent(self, name: str) -> int:
+        """Bytes up to the next buffer."""
+        own = self.at[name]
+        return min((each for each in (*self.at.values(), self.end) if each > own), default=own) - own
+
+    def within(self, start: int, size: int) -> frozenset[str]:
+        """Those of which some bytes are in a stretch."""
+        return frozenset(
+            name for name, own in self.at.items() if own < start + size and start < own + self.extent(name)
+        )
+
+
+def constants(*texts: str) -> dict[str, int]:
+    """The constants that headers declare, those before others known."""
+    found: dict[str, int] = {}
+    for text in texts:
+        for declared in _DECLARED.finditer(SourceModel(text).code):
+            for name, value in _VALUE.findall(declared[1]):
+                number = _number(value, found)
+                if number is not None:
+                    found[name] = number
+    return found
+
+
+def _number(value: str, known: Mapping[str, int]) -> int | None:
+    text = " ".join(value.replace("attndsl::", "").split()).replace("/", "//")
+    try:
+        tree = ast.parse(_CHOICE.sub(r"((\2) if (\1) else (\3))", text), mode="eval")
+        return _evaluated(tree.body, known)
+    except (SyntaxError, LookupError, ZeroDivisionError):
+        return None
+
+
+def _evaluated(node: ast.expr, known: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return known[name]
+        case ast.BinOp(left=left, op=sign, right=right):
+            return int(_OPERATIONS[type(sign)](_evaluated(left, known), _evaluated(right, known)))
+        case ast.IfExp(
+            test=ast.Compare(left=left, ops=[ast.Gt()], comparators=[right]), body=body, orelse=other
+        ):
+            more = _evaluated(left, known) > _evaluated(right, known)
+            return _evaluated(body if more else other, known)
+    raise LookupError(ast.dump(node))
+
+
+def memories(source: SourceModel, known: Mapping[str, int]) -> list[Buffers]:
+    """The buffers of each memory that a schedule lays out."""
+    found = []
+    for declared in _DECLARED.finditer(source.code):
+        names = [name for name, _ in _VALUE.findall(declared[1])]
+        places = {name: known[name] for name in names if name.endswith("At") and name in known}
+        ends = [known[name] for name in names if name.endswith("End") and name in known]
+        if places and ends:
+            found.append(Buffers(places, ends[0]))
+    return found
+
+
+# When buffers are in use --------------------------------------------------------------------------------
+
+
+@kept
+def uses(kernel: EmittedText) -> dict[str, frozenset[str]]:
+    """By the constants that are addresses of buffers, when a kernel uses the buffer."""
+    members = _members(kernel)
+    found: dict[str, set[str]] = {}
+    for statement in kernel.statements:
+        code = kernel.code_at(statement.span)
+        if _MEMBER.match(code):
+            continue
+        names = [members[word] for word in _WORD_OF_MEMBER.findall(code) if word in members]
+        for name in (*names, *_PLACE.findall(code)):
+            found.setdefault(name, set()).add(time_of(kernel, statement.span.start))
+    return {name: frozenset(times) for name, times in found.items()}
+
+
+def time_of(kernel: EmittedText, place: int) -> str:
+    """When a place of a kernel runs."""
+    statement = kernel.statement_at(place)
+    if statement is not None and statement.function in after_all_blocks(kernel):
+        return LATE
+    return next((time for span, time in _branches(kernel) if span.start <= place < span.end), EARLY)
+
+
+@kept
+def _branches(kernel: EmittedText) -> list[tuple[Span, str]]:
+    """What the kernel does where keys are split, and where they are not."""
+    found = []
+    for head in kernel.statements:
+        if head.is_head and _BRANCH.match(kernel.code, head.span.start, head.span.end):
+            end = closing_brace(kernel.code, kernel.code.index("{", head.span.end))
+            found.append((Span(head.span.end, end), WHOLE))
+            other = _ELSE.match(kernel.code, end + 1)
+            if other is not None:
+                found.append((Span(end + 1, closing_brace(kernel.code, other.end() - 1)), SPLIT))
+    return found
+
+
+def apart(kernel: EmittedText, one: str, other: str) -> bool:
+    """Whether two buffers, by their addresses, are never in use together, and neither holds what another time
+    needs."""
+    times = uses(kernel)
+    first, second = (times.get(each, frozenset((EARLY,))) for each in (one, other))
+    if any(LATE in each and each & {EARLY, SPLIT} for each in (first, second)):
+        return False
+    return all(_exclude(kernel, each, another) for each in first for another in second)
+
+
+def never_together(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether no two of some times come together, whatever the plan does."""
+    return all(frozenset((each, another)) in _APART for each in one for another in other)
+
+
+def _exclude(kernel: EmittedText, one: str, other: str) -> bool:
+    pair = frozenset((one, other))
+    return pair in _APART or (pair == {EARLY, SPLIT} and splits_leave_one_item(kernel.plan))
+
+
+def splits_leave_one_item(plan: str) -> bool:
+    """Whether a plan splits keys only where each block then has one item: into as many parts as there are
+    cores for each task, at most."""
+    text = " ".join(plan.split())
+    fixed = set(_FIXED_SPLITS.findall(text)) == {"1"}
+    few = (*_FEW_SPLITS, "kernel.fixedSplits") if fixed else _FEW_SPLITS
+    splits = _SPLITS.findall(text)
+    return bool(splits) and all(each in few for each in splits) and all(each in text for each in _SHARED)
+
+
+# What changes of a schedule or of an operand leave as it was --------------------------------------------
+
+
+def _kernel_of(source: EmittedText) -> EmittedText:
+    return source.kernel or source
+
+
+@kept
+def _places(kernel: EmittedText) -> Counter[str]:
+    """How many places of a kernel use each of its members."""
+    inside = (kernel.code_at(each.span) for each in kernel.statements)
+    return Counter(
+        word for each in inside if not _MEMBER.match(each) for word in _WORD_OF_MEMBER.findall(each)
+    )
+
+
+@kept
+def _members(kernel: EmittedText) -> dict[str, str]:
+    """The members of a kernel that are buffers, with their addresses."""
+    return {match[1]: match[2] for match in _MEMBER.finditer(kernel.code)}
+
+
+@kept
+def _known(source: EmittedText) -> tuple[dict[str, int], list[Buffers]]:
+    known = constants(source.schedule)
+    return known, memories(SourceModel(source.schedule), known)
+
+
+def _memory_of(source: EmittedText, name: str) -> Buffers | None:
+    return next((each for each in _known(source)[1] if name in each.at), None)
+
+
+def may_overlap(source: EmittedText, buffer: str, distance: str) -> bool:
+    """Whether a buffer, and all after it, may begin ``distance`` earlier: what then overlaps is never in use
+    together."""
+    memory, number = _memory_of(source, buffer), _number(distance, _known(source)[0])
+    if memory is None or number is None:
+        return False
+    before = {name: at for name, at in memory.at.items() if at < memory.at[buffer]}
+    behind = {name: at - number for name, at in memory.at.items() if name not in before}
+    return all(
+        apart(_kernel_of(source), one, other)
+        for one, at in before.items()
+        for other, moved in behind.items()
+        if moved < at + memory.extent(one) and at < moved + memory.extent(other)
+    )
+
+
+def is_scratch(source: EmittedText, place: int, member: str, other: str) -> bool:
+    """Whether one instruction alone uses a member of a kernel, and where another member begins, as much room
+    is not in use when it runs."""
+    kernel = _kernel_of(source)
+    members = _members(kernel)
+    if _places(kernel)[member] != 1 or not {member, other} <= members.keys():
+        return False
+    own = _memory_of(source, members[member])
+    if own is None or members[other] not in own.at:
+        return False
+    time, room = time_of(kernel, place), own.within(own.at[members[other]], own.extent(members[member]))
+    return all(
+        _exclude(kernel, time, each) for name in room for each in uses(kernel).get(name, frozenset((time,)))
+    )

@@ -1,0 +1,103 @@
+"""Barriers that another covers on every path, each with a near twin that nothing covers."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import event_rules
+from attndsl.mutate.instructions import EmittedText
+
+STEPS = """
+void StartRows(int64_t itemSlot, int64_t rows)
+{
+    if (rows > 0) {
+        PipeBarrier<PIPE_V>();  // start
+        Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+        Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
+    }
+}
+void StartSums(int64_t rows)
+{
+    if (rows > 0) {
+        PipeBarrier<PIPE_V>();
+        Duplicate(accumulator_, 0.0f, rows);
+    }
+}
+void Clear(int64_t rows)
+{
+    Duplicate(accumulator_, 0.0f, rows);
+}
+void UpdateTile(int64_t rows)
+{
+    PipeBarrier<PIPE_V>();
+    Add(accumulator_, accumulator_, partial, 8);
+}
+void WriteRows(int64_t itemSlot, int64_t rows)
+{
+    if (tiling_.splits == 1) {
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            PipeBarrier<PIPE_V>();  // write
+            Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0], float(kSmallest), 8);
+            PipeBarrier<PIPE_V>();
+            Div(accumulator_, accumulator_, rowSum_[r0], 8);
+            PipeBarrier<PIPE_V>();
+            Cast(result, accumulator_, RoundMode::CAST_RINT, 8);
+        }
+    } else {
+        PipeBarrier<PIPE_V>();
+        Adds(sumOut, rowSum_[itemSlot * kRowsPerVector], 0.0f, 8);
+    }
+}
+void RunVector()
+{
+    StartRows(itemSlot, rows);
+    if (earlier.tile == 0) {
+        StartSums(earlier.rows);
+    }
+    if (earlier.tile < earlierWork.tiles) {
+        UpdateTile(earlier.rows);
+    }
+    if (earlier.tile == earlierWork.steps - 1) {
+        WriteRows(earlier.itemSlot, earlier.rows);
+    }
+}
+"""
+PLAN = """
+tiling.splits =
+    problem.startTogether > 0 ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1;
+tiling.items = tiling.tasks * tiling.splits;
+tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+"""
+START, WRITE = "start", "write"
+
+
+def left_out(text: str, plan: str = PLAN) -> set[str]:
+    """Which of the two barriers with a name are left out in some mutant."""
+    source = EmittedText(text, plan=plan)
+    ends = (text[each.span.end :].partition("\n")[0] for each in event_rules.missing_barriers(source))
+    return {end.strip(" /") for end in ends} - {""}
+
+
+def test_what_starts_and_finishes_an_item_is_ordered_by_others() -> None:
+    assert left_out(STEPS) == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "made"),
+    [
+        ("Add(accumulator_, accumulator_, partial, 8)", "Add(accumulator_, rowSum_, partial, 8)", {WRITE}),
+        ("float(kSmallest), 8);", "float(kSmallest), 8);\n    Adds(rowSum_[0], x, 1.0f, 8);", set()),
+        ("Maxs(rowSum_[r0 +", "Add(accumulator_, rowSum_[r0], accumulator_[r0 +", {WRITE}),
+        ("Cast(result, accumulator_", "Cast(result, rowSum_[r0]", {START}),
+        ("StartSums(earlier.rows);", "Clear(earlier.rows);", {WRITE}),
+        ("if (earlier.tile == 0)", "if (earlier.tile == 1)", {START, WRITE}),
+    ],
+)
+def test_a_barrier_that_nothing_covers_is_left_out(old: str, new: str, made: set[str]) -> None:
+    text = STEPS.replace(old, new)
+    assert text != STEPS and left_out(text) == made
+
+
+def test_several_items_whose_keys_are_split_need_the_barrier_between() -> None:
+    """One starts rows where the sums of another are read, with nothing between."""
+    assert left_out(STEPS, PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "2")) == {START}

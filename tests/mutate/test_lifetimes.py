@@ -1,0 +1,188 @@
+"""Buffers that are never in use together may overlap; each has a near twin that may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import data_rules, event_rules
+from attndsl.mutate.defects import defects_of
+from attndsl.mutate.instructions import EmittedText, Instructions
+from attndsl.mutate.lifetimes import constants, may_overlap, splits_leave_one_item
+
+SCHEDULE = """
+constexpr int64_t kRows = 16, kBaseN = 128;
+constexpr int64_t kBaseK = 64;
+constexpr uint32_t
+    kScoreSlot = kRows * (kBaseN > kBaseK ? kBaseN : kBaseK) * 4,  // scores
+    kSumOutSlot = kRows * 8 * 4, kMergedMaxSlot = kRows * 8 * 4;
+constexpr uint32_t kScoreAt = 0, kSumOutAt = kScoreAt + 2 * kScoreSlot,
+    kResultAt = kSumOutAt + 2 * kSumOutSlot, kMergedMaxAt = kResultAt + kScoreSlot,
+    kScratchAt = kMergedMaxAt + kMergedMaxSlot, kTileMaxAt = kScratchAt + kMergedMaxSlot,
+    kUbEnd = kTileMaxAt + kMergedMaxSlot;
+"""
+KERNEL = """
+void Run()
+{
+    mergedMax_ = View<float>(ub_, kMergedMaxAt);
+    scratch_ = View<float>(ub_, kScratchAt);
+    tileMax_ = View<float>(ub_, kTileMaxAt);
+    SoftmaxTile();
+    WriteRows();
+    MergePartials();
+}
+void SoftmaxTile()
+{
+    auto score = View<float>(ub_, kScoreAt);
+    Max(tileMax_, score, score, 8);
+}
+void WriteRows()
+{
+    if (tiling_.splits == 1) {
+        auto result = View<half>(ub_, kResultAt);
+        Cast(result, score, 8);
+    } else {
+        auto sumOut = View<float>(ub_, kSumOutAt);
+        Adds(sumOut, score, 0.0f, 8);
+    }
+}
+void MergePartials()
+{
+    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+    CrossCoreWaitFlag(kBeforeMergePartials);
+    Max(mergedMax_, scratch_, mergedMax_, 8);
+}
+LocalTensor<float> mergedMax_, scratch_, tileMax_;
+"""
+PLAN = """
+tiling.splits =
+    problem.startTogether > 0 ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1;
+tiling.items = tiling.tasks * tiling.splits;
+tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+"""
+
+
+def text_of(kernel: str = KERNEL, plan: str = PLAN) -> EmittedText:
+    return EmittedText(kernel, Instructions({}), plan, None, SCHEDULE)
+
+
+def test_constants_of_a_schedule() -> None:
+    known = constants(SCHEDULE)
+    assert (known["kScoreSlot"], known["kSumOutAt"], known["kMergedMaxAt"]) == (8192, 16384, 25600)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "distance", "harmless"),
+    [
+        ("kResultAt", "2 * kSumOutSlot", True),  # in the other branch
+        ("kMergedMaxAt", "kMergedMaxSlot", True),  # after all blocks have waited
+        ("kMergedMaxAt", "kScoreSlot", False),  # the third buffer behind is used before that
+        ("kScratchAt", "kMergedMaxSlot", False),  # both after it
+        ("kSumOutAt", "2 * kScoreSlot", False),  # what stands behind is used with the scores, too
+        ("kTileMaxAt", "kMergedMaxSlot", True),
+        ("kUbEnd", "kMergedMaxSlot", False),
+    ],
+)
+def test_buffers_that_may_overlap(buffer: str, distance: str, harmless: bool) -> None:
+    assert may_overlap(text_of(), buffer, distance) is harmless
+
+
+def test_both_branches_or_no_wait_of_all_blocks_make_a_defect() -> None:
+    same_branch = KERNEL.replace("    } else {\n        auto sumOut", "        auto sumOut")
+    assert not may_overlap(text_of(same_branch), "kResultAt", "2 * kSumOutSlot")
+    no_wait = KERNEL.replace("    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);\n", "")
+    assert not may_overlap(text_of(no_wait), "kTileMaxAt", "kMergedMaxSlot")
+
+
+def test_the_split_branch_comes_last_where_splits_leave_one_item() -> None:
+    assert splits_leave_one_item(PLAN)
+    assert not splits_leave_one_item(PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "splitsForAll"))
+    assert not splits_leave_one_item(PLAN + "tiling.splits = kernel.fixedSplits;")
+    assert not splits_leave_one_item(PLAN.replace("tiling.items, problem", "tiling.tasks, problem"))
+
+
+def test_an_operand_that_one_instruction_uses_may_be_one_that_none_does_then() -> None:
+    def buffers(kernel: str) -> set[str]:
+        source = text_of(kernel)
+        return {f"{source.at(each.span)} {each.after}" for each in data_rules.wrong_buffers(source)}
+
+    assert "scratch_ tileMax_" not in buffers(KERNEL)
+    used_twice = KERNEL.replace(
+        "Max(mergedMax_, scratch_", "Adds(scratch_, score, 0.0f, 8);\n    Max(mergedMax_, scratch_"
+    )
+    assert "scratch_ tileMax_" in buffers(used_twice)
+    merged = KERNEL.replace("mergedMax_, scratch_, mergedMax_, 8", "mergedMax_, scratch_, tileMax_, 8")
+    assert "scratch_ tileMax_" in buffers(merged)
+
+
+STEPS = """
+constexpr uint16_t kScoreReady = 0;
+constexpr uint16_t kOutReady = 2;
+void ScoreTile()
+{
+    CrossCoreSetFlag<2, PIPE_FIX>(kScoreReady);
+}
+void WeightedTile()
+{
+    CrossCoreSetFlag<2, PIPE_FIX>(kOutReady);
+}
+void SoftmaxTile()
+{
+    CrossCoreWaitFlag(kScoreReady);
+}
+void UpdateTile()
+{
+    CrossCoreWaitFlag(kOutReady);
+}
+void RunCube()
+{
+    if (tile < work.tiles) {
+        ScoreTile();
+    }
+    if (begun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+        WeightedTile();
+    }
+}
+void RunVector()
+{
+    if (tile < work.tiles) {
+        SoftmaxTile();
+    }
+    if (earlier.tile < earlierWork.tiles) {
+        UpdateTile();
+    }
+}
+"""
+
+
+def numbers(text: str) -> list[str]:
+    found = defects_of(EmittedText(text), [event_rules.misnumbered_events])
+    return [each.after for each in found if each.after.isdigit()]
+
+
+def test_flags_that_are_set_and_waited_for_in_turn_may_have_one_counter() -> None:
+    assert numbers(STEPS) == []
+    cube, vector = STEPS.split("void RunVector()")
+    swapped = (
+        vector.replace("SoftmaxTile", "Other")
+        .replace("UpdateTile", "SoftmaxTile")
+        .replace("Other", "UpdateTile")
+    )
+    assert numbers(f"{cube}void RunVector(){swapped}") == ["2", "0"]
+    other_order = vector.replace("tile < work.tiles", "late").replace(
+        "earlier.tile < earlierWork.tiles", "tile < work.tiles"
+    )
+    assert numbers(f"{cube}void RunVector(){other_order}") == ["2", "0"]
+    inside = STEPS.replace(
+        "CrossCoreWaitFlag(kOutReady);", "if (rows > 0) {\n CrossCoreWaitFlag(kOutReady);\n}"
+    )
+    assert numbers(inside) == ["2", "0"]
+
+
+def test_events_of_different_branches_may_have_one_id() -> None:
+    constants = "constexpr int32_t kResultReady = 0;\nconstexpr int32_t kSumReady = 1;\nvoid Stage()\n{\n"
+    event = "SetFlag<HardEvent::V_MTE3>(k{0}Ready);\nExp(x, x, 8);\nWaitFlag<HardEvent::V_MTE3>(k{0}Ready);\n"
+    result, sums = event.format("Result"), event.format("Sum")
+    branches = f"if (tiling_.splits == 1) {{\n{result}}} else {{\n{sums}}}\n"
+    assert numbers(f"{constants}{branches}}}") == []
+    assert numbers(f"{constants}{branches.replace('splits == 1', 'steps == 1')}}}") == ["1", "0"]
+    assert numbers(f"{constants}{branches}{sums}}}") == ["1", "0"]
