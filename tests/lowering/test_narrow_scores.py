@@ -19,6 +19,7 @@ from attndsl.spec.operator.loader import load, load_file
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.instructions import Fixpipe
 from tests.support.authored import call_of, with_schedule
+from tests.support.devices import DEVICE
 
 from .dequantized_calls import BF16, decoding
 from .small_int8 import PLAIN, SPEC, arguments
@@ -116,6 +117,9 @@ def test_the_cube_rounds_and_the_other_dtype_has_the_same_text() -> None:
     (stored,) = {item.narrows for item in made.program.instructions() if isinstance(item, Fixpipe)} - {False}
     assert stored and made.schedule.ring == OF_NARROW_SCORES["ring"]
     assert "score_dtype   float16 spec" in made.schedule_text
+    program, span = made.program, DEVICE.architecture.bank_span
+    place = {buffer.name: address // span for buffer, address in program.addresses.items()}
+    assert len({place["narrowScore"], place["score"]}) == 2  # no repeat writes to the bank that it reads
     assert Schedule().score_dtype == "float32"
 
 
