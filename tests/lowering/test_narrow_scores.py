@@ -110,7 +110,7 @@ def test_a_product_beyond_the_limit_becomes_infinite(narrow: Operator) -> None:
         assert np.isfinite(out[:44]).all() and np.isfinite(out[44:]).all() == is_held
 
 
-def test_the_cube_rounds_and_the_other_dtype_has_the_same_text() -> None:
+def test_the_cube_rounds_and_the_schedule_says_who_asked_for_it() -> None:
     prompts = load(str(VARIANTS / "narrow_scores.py"))
     tokens = np.zeros((1, 2, 300, 128), np.float16)
     made = prepare(prompts.bind(query=tokens, key=tokens, value=tokens)).compiled
