@@ -89,6 +89,11 @@ def gqa_prefill_lse() -> tuple[dict[str, Array], tuple[Array, ...]]:
     return call, attention(*call.values(), lambda s, b, n: hidden(s * 0.125, KEY <= ROW))
 
 
+def narrow_scores() -> tuple[dict[str, Array], tuple[Array, ...]]:
+    call = prompts()
+    return {**call, "scale": 0.25}, (attention(*call.values(), lambda s, b, n: s * 0.25)[0],)
+
+
 def gemma2() -> tuple[dict[str, Array], tuple[Array, ...]]:
     call = prompts("BSND")
     rows = [each.swapaxes(1, 2) for each in call.values()]
@@ -251,8 +256,8 @@ def differential() -> tuple[dict[str, Array], tuple[Array, ...]]:
 ORACLES = {
     each.__name__: each
     for each in (
-        gqa_prefill_lse, gemma2, alibi, sinks, sigmoid, documents, prefix_lm, chunked_prefill, tree_decode,
-        mla_decode, cascade, ring_step, differential, block_sparse, nsa_selection,
+        gqa_prefill_lse, narrow_scores, gemma2, alibi, sinks, sigmoid, documents, prefix_lm, chunked_prefill,
+        tree_decode, mla_decode, cascade, ring_step, differential, block_sparse, nsa_selection,
     )
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ import errno
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -16,12 +16,22 @@ from attndsl.api.backends import BACKENDS, run_checked
 from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError, OutsideError, UserError
 from attndsl.base.provenance import noted
-from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult, Row
+from attndsl.campaign.results import (
+    BEYOND_TARGET,
+    MEASURED,
+    MISS,
+    NARROW_SCORES,
+    NOT_LOWERED,
+    PASS,
+    BackendResult,
+    Row,
+)
 from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled, WrongCompiler
 from attndsl.emulator.report import Report
 from attndsl.graph.nodes import BlockRequantize, Dequantize, LogSumExpMerge
 from attndsl.lowering.errors import NotLowered
+from attndsl.reference.state import rounded
 from attndsl.reference.threads import single_threaded_blas
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
@@ -47,6 +57,7 @@ from attndsl.verify.judge.compare import (
 )
 from attndsl.verify.judge.golden import Golden, Result, golden, with_own_arrays
 from attndsl.verify.judge.integral import compare_indices, compare_quantized
+from attndsl.verify.judge.narrow_scores import narrows_scores
 from attndsl.verify.judge.open_ranges import range_advice
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import PROBE, SATURATED, SUNK
@@ -98,6 +109,10 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
         work=work_of(case.space, call),
         situations={each.name: each.holds(call) for each in situations(case.space)},
         results=results,
+        accuracy=_accuracy(call, wanted),
+        unjudged=sum(
+            int(np.isnan(each.slack).sum()) for each in wanted.golden.results if each.slack is not None
+        ),
         parameters={name: _plain(value) for name, value in call.params.items()},
         stated=tuple(
             each.name
@@ -105,6 +120,13 @@ def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute:
             if not each.optional or call.params[each.name] != each.default
         ),
     )
+
+
+def _accuracy(call: Call, wanted: Wanted) -> str:
+    """What the results of a case are judged by beside their elementwise bound."""
+    if narrows_scores(call):
+        return NARROW_SCORES
+    return MEASURED if wanted.level is None else wanted.level.name
 
 
 def _plain(value: Any) -> Any:
@@ -151,8 +173,11 @@ def _level(case: Case, call: Call, level: Level | None) -> Level | None:
     Where probabilities or keys come from int8 (which of two equally good roundings is taken decides the
     largest errors), that of the root mean square. Of probes too, by the most lenient level: a few classes of
     keys share their rounding errors, so that results are wrong together or not at all.
+
+    None where scores pass in float16: what rounding makes of them is in the golden results' slack
+    (:mod:`attndsl.verify.judge.narrow_scores`).
     """
-    if level is None:
+    if level is None or narrows_scores(call):
         return None
     if case.data == PROBE:
         return LEVELS[-1].of_squares()
@@ -261,6 +286,7 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
     """Judge one result by its kind."""
     if want.importance is not None:
         return compare_indices(actual, want.values, want.importance)
+    actual, want = _specified(actual, want)
     assert base is not None
     sizes = want.row_sizes if wanted.reach > 1 else want.sizes
     if want.unrounded is not None and want.step is not None and sizes is not None:
@@ -289,6 +315,14 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
         precision=benchmark.precision(call, want.name),
         shared=wanted.shared.setdefault(want.name, Shared()),
     )
+
+
+def _specified(actual: Array, want: Result) -> tuple[Array, Result]:
+    """A result and what it must be; what a score beyond float16 makes of elements is right whatever it is."""
+    if want.slack is None or actual.shape != want.slack.shape or not (beyond := np.isnan(want.slack)).any():
+        return actual, want
+    found = np.where(beyond, rounded(want.values, actual.dtype), actual)
+    return found, replace(want, slack=np.where(beyond, 0.0, want.slack))
 
 
 def bound_of(call: Call, result: str) -> float:

@@ -25,6 +25,9 @@ _ROOM_TO_TELL, _INDENT, _UNBOUNDED = 48, 6, 10_000
 """Columns of a terminal that features and parameters of a case need to stand in its line; those that lines
 below it begin with; and more than any table has."""
 PASS, MISS, NOT_LOWERED, BEYOND_TARGET = "pass", "miss", "not lowered", "beyond target"
+NARROW_SCORES, MEASURED = "float16 scores", "measured"
+"""What cases are judged by in place of an accuracy class: what rounding their scores makes of results, or
+nothing."""
 
 
 _OF_RUNS = {
@@ -65,7 +68,9 @@ class Row:
     call; ``computes_in``: the floating dtype of its results, which is not ``dtype`` where queries are
     integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
     runs the case again, beyond seed and number; ``parameters``: the values of the parameters, ``stated``:
-    those that do not have their default; ``declared``: those of ``features`` that the declaration
+    those that do not have their default; ``accuracy``: the accuracy class that the ratios are held against,
+    or what stands in its place; ``unjudged``: elements of results that a score beyond float16 leaves open;
+    ``declared``: those of ``features`` that the declaration
     names; ``effective``: those of them that matter, without which the results that are compared would be
     others; ``situations``: those that cases are asked for, and whether this one is in each.
     """
@@ -87,6 +92,8 @@ class Row:
     work: Work
     results: tuple[BackendResult, ...]
     options: str = ""
+    accuracy: str = ""
+    unjudged: int = 0
     parameters: Mapping[str, Any] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
     situations: Mapping[str, bool] = field(default_factory=dict)
@@ -277,6 +284,7 @@ class Verification:
             "ok": self.ok,
             "cases": len(self.rows),
             "misses": len(self.misses),
+            "accuracy": dict(Counter(row.accuracy for row in self.rows)),
             "ran_no_case": self.idle,
             "seconds": round(self.seconds, 2),
             "excluded": list(self.excluded),
@@ -382,6 +390,7 @@ class Verification:
                     f" times the benchmark"
                 )
         yield from self._gaps()
+        yield from self._narrow()
         if self._has_kernels:
             yield from self._shares()
         notes = [note for row in self.rows for result in row.results for note in result.notes]
@@ -403,6 +412,17 @@ class Verification:
             gap = f"{NOT_LOWERED}: {reason}"
             if gap not in self.idle.values():  # told with the verdict
                 yield gap
+
+    def _narrow(self) -> Iterator[str]:
+        """Which cases no accuracy class is asked of."""
+        narrow = [row for row in self.rows if row.accuracy == NARROW_SCORES]
+        if narrow:
+            yield (
+                f"scores pass in float16: {len(narrow)} cases are judged by the tolerance and what"
+                " rounding makes of their scores, not by an accuracy class"
+            )
+        if beyond := [row for row in narrow if row.unjudged]:
+            yield f"    results that a score beyond float16 leaves open: in {len(beyond)} of them"
 
     @property
     def _has_kernels(self) -> bool:

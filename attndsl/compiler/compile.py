@@ -26,12 +26,14 @@ from attndsl.lowering.match.required_options import least_options, required_opti
 from attndsl.lowering.match.resolve_schedule import resolve
 from attndsl.lowering.match.schedule_options import (
     BAND_ROWS,
+    BY_AUTHOR_ALONE,
     LONG_ROW,
     MANY_ROWS,
     NARROW_HEAD,
     OF_LATENT_ROWS,
     OF_LONG_KEYS,
     OF_LONG_PROMPTS,
+    OF_NARROW_SCORES,
     OF_SELECTIONS,
     TILE_STEP,
     RequiredOption,
@@ -242,7 +244,8 @@ def check_chosen(
     computation: Computation,
     required: tuple[RequiredOption, ...],
 ) -> None:
-    """Options beside the author's: they leave alone what he states, and what the computation fixes.
+    """Options beside the author's: they leave alone what he states or he alone may, and what the computation
+    fixes.
 
     Raises:
         IllegalScheduleValue: naming the value that holds.
@@ -253,6 +256,9 @@ def check_chosen(
         if name in fixed and fixed[name][0] != value:
             known, why = fixed[name]
             raise IllegalScheduleValue(name, value, f"{known!r}, {why}", known)
+        if name in BY_AUTHOR_ALONE and name not in fixed:
+            known = getattr(Schedule(), name)
+            raise IllegalScheduleValue(name, value, f"{known!r} unless the spec states it", known)
     for least in least_options(computation):
         value = options.get(least.name, least.value)
         if isinstance(value, int) and value < least.value:
@@ -285,6 +291,8 @@ def resolved(
         defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
     if defaults["max_rows"] == MANY_ROWS and _copies_limit(computation, signature):
         defaults |= OF_LONG_PROMPTS
+    if defaults["max_rows"] == MANY_ROWS and stated.get("score_dtype") == "float16":
+        defaults |= OF_NARROW_SCORES
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
 
 

@@ -94,7 +94,10 @@ def _is_free(state: State, node: Node) -> bool:
 
 
 def _scores(state: State, node: Scores, block: Block) -> Array:
-    return _product(state, node, block, node, None)
+    found = _product(state, node, block, node, None)
+    if state.score_dtype is not None:
+        found[...] = rounded(found, state.score_dtype)
+    return found
 
 
 def _product(state: State, scores: Scores, block: Block, node: Node, factor: float | None) -> Array:
@@ -192,7 +195,10 @@ def _lookup(state: State, node: Lookup, block: Block) -> Array:
 
 
 def _scaled_scores(state: State, node: Elementwise) -> tuple[Scores, float] | None:
-    """Scores times one number: cheaper on the queries, unless those are integers, whose scores are exact."""
+    """Scores times one number: cheaper on the queries, unless those are integers, whose scores are exact, or
+    scores are rounded."""
+    if state.score_dtype is not None:
+        return None
     for scores, scale in (node.inputs, node.inputs[::-1]):
         if isinstance(scores, Scores) and isinstance(scale, Scalar) and not scale.axes:
             queries = scores.query

@@ -67,6 +67,7 @@ class State:
     ``rules``: passed down, so that a rule asks for the value of any node and knows no other rule.
     ``values``: whole values by node; ``statistics``: those of rows by softmax node; ``boundaries``:
     first row of each batch row, and the end, by packed node; ``decided``: answers of :meth:`once`;
+    ``score_dtype``: what products of queries and keys are rounded to, None: to nothing;
     ``most_tasks``: blocks of queries that are computed at most, None for all; ``left_out``: batch row,
     key/value head, first query and end of those that are not.
     """
@@ -80,6 +81,7 @@ class State:
     scratch: Scratch = field(default_factory=Scratch)
     decided: dict[tuple[object, int], Any] = field(default_factory=dict)
     most_tasks: int | None = None
+    score_dtype: np.dtype[Any] | None = None
     left_out: set[tuple[int, int, int, int]] = field(default_factory=set)
 
     def once(self, rule: Callable[[State, Any], Found], node: Node) -> Found:

@@ -219,8 +219,10 @@ def new_state(
     real: np.dtype[Any],
     values: dict[int, Labelled] | None = None,
     most_tasks: int | None = None,
+    score_dtype: np.dtype[Any] | None = None,
 ) -> State:
     """A run of ``call`` in the floating dtype ``real``; ``values``: whole values that are known, by node;
-    ``most_tasks``: see :class:`State`."""
+    ``most_tasks``, ``score_dtype``: see :class:`State`."""
     note(f"reference in {real.name}")
-    return State(call, real, RULES, values={} if values is None else values, most_tasks=most_tasks)
+    known = {} if values is None else values
+    return State(call, real, RULES, values=known, most_tasks=most_tasks, score_dtype=score_dtype)

@@ -67,7 +67,14 @@ LIMITS = {
         _multiply(16, 32),
         "destination is float32, needs int32",
     ),
-    "Fixpipe changes no dtype": (
+    "Fixpipe narrows no integers": (
+        Fixpipe(
+            dst=tensor("h", "float16", "workspace").region(0, 4, 16, 16), src=RESULT.region(), m=as_expr(16)
+        ),
+        Fixpipe(dst=SCORES.region(0, 4, 16, 16), src=RESULT.region(), m=as_expr(16)),
+        "source is int32, needs float32",
+    ),
+    "Fixpipe makes no integers": (
         Fixpipe(
             dst=SCORES.region(0, 4, 16, 16), src=buffer("r", "float32", 4096, L0C).region(), m=as_expr(16)
         ),

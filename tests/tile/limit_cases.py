@@ -464,10 +464,10 @@ LIMITS = (
         "is in UB, needs L0C",
     ),
     Limit(
-        "Fixpipe writes fp32 here",
+        "Fixpipe narrows to fp16 alone",
+        fixpipe(gmb16.region(0, 4, 16, 16), l0c.region()),
         fixpipe(gm16.region(0, 4, 16, 16), l0c.region()),
-        fixpipe(gm32.region(0, 4, 16, 16), l0c.region()),
-        "destination is float16",
+        "destination is bfloat16",
     ),
     Limit(
         "Fixpipe writes whole column groups",

@@ -29,6 +29,7 @@ from .emitted_cases import (
     LEFT0,
     LEFT1,
     N16,
+    NARROW,
     OUT,
     QUERY,
     RESULT,
@@ -116,19 +117,20 @@ def _not_padding(item: LoadRows, size: int) -> np.ndarray:
 
 
 # A matrix product from row-major inputs to row-major output: every cube instruction, both ways of loading.
-CUBE_TENSORS = (QUERY, KEYS, VALUES, SCORES, SUMS)
+CUBE_TENSORS = (QUERY, KEYS, VALUES, SCORES, NARROW, SUMS)
 
 
 def test_cube_instructions():
     rng, bench = np.random.default_rng(6), Bench(fill=0.0)
     shapes = {QUERY: (M, K), KEYS: (N, K), VALUES: (K, N)}
     values = {item: rng.integers(-4, 5, shape) for item, shape in shapes.items()}
+    values[QUERY] *= 50  # products of more digits than fp16 has
     image = np.zeros((N16 // 16, K16 * 16 + 32))
     for row, col in np.ndindex(K, N):
         image[col // 16, row * 16 + col % 16] = values[VALUES][row, col]
     for item, array in values.items():
         bench.put(item, array if item is not VALUES else np.append(np.zeros(64), image))
-    for item in (SCORES, SUMS):
+    for item in (SCORES, NARROW, SUMS):
         bench.put(item, np.zeros((M, N16)))
     args = [
         emulator.Argument(item.name, bench.tensor(item).copy(), output=item.role == "output")
@@ -141,6 +143,8 @@ def test_cube_instructions():
         item.run(bench)
     query, keys, cols = (values[item].astype(np.float32) for item in (QUERY, KEYS, VALUES))
     emulated = {arg.name: arg.array for arg in args}
-    for item, expected in ((SCORES, 2 * query @ keys.T), (SUMS, query @ cols)):
+    scores = 2 * query @ keys.T
+    assert not np.array_equal(scores.astype(np.float16), scores)
+    for item, expected in ((SCORES, scores), (NARROW, scores.astype(np.float16)), (SUMS, query @ cols)):
         for got in (bench.tensor(item), emulated[item.name]):
             assert np.array_equal(got.reshape(M, N16)[:, :N], expected), item.name

@@ -109,7 +109,10 @@ def test_what_the_author_states_stays(tmp_path):
     assert "split_kv" not in Candidates(call_of_shape(load("nsa_compress_attention"), {})).open_options
 
 
-NOT_SEARCHED = {"cores": "a device has them all; who shares it states fewer"}
+NOT_SEARCHED = {
+    "cores": "a device has them all; who shares it states fewer",
+    "score_dtype": "it changes results beyond their accuracy class: the author alone states it",
+}
 
 
 def untried(*tried: Iterable[str]) -> set[str]:

@@ -40,6 +40,7 @@ from attndsl.expr import Compare, Const, Expr, as_expr
 from attndsl.expr.argument_facts import LAYOUT, asks
 from attndsl.expr.conditions import conjuncts
 from attndsl.lowering.emit.loop_scalars import KEY_STEPS, TILES
+from attndsl.lowering.match.schedule_options import NARROW_SCORES
 from attndsl.lowering.signature.specialization import (
     Specialization,
     decisions_of,
@@ -207,7 +208,8 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
 
 def schedule_of(compiled: Compiled, name: str) -> ScheduleText:
     """The schedule header of a compiled specialization's text, whose namespace is ``name``."""
-    return schedule_text(name, compiled.program, _spelling(compiled), compiled.reasons)
+    says = (NARROW_SCORES,) if compiled.schedule.score_dtype == "float16" else ()
+    return schedule_text(name, compiled.program, _spelling(compiled), compiled.reasons, says)
 
 
 def _spelling(compiled: Compiled) -> Spelling:

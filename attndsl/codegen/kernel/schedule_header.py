@@ -80,6 +80,7 @@ class ScheduleText:
         fixed, options, derived: constants that the specialization decides, those that may be edited, and
             those that follow from others.
         requirements: conditions with their meaning, a literal.
+        says: what else a reader should know of the schedule.
     """
 
     namespace: str
@@ -90,6 +91,7 @@ class ScheduleText:
     derived: tuple[ConstantText, ...]
     requirements: tuple[tuple[str, str], ...]
     memories: tuple[MemoryTable, ...]
+    says: tuple[str, ...]
 
 
 def schedule_file(namespace: str) -> str:
@@ -98,12 +100,17 @@ def schedule_file(namespace: str) -> str:
 
 
 def schedule_text(
-    namespace: str, program: Program, spelling: Spelling, why: Mapping[str, str]
+    namespace: str,
+    program: Program,
+    spelling: Spelling,
+    why: Mapping[str, str],
+    says: tuple[str, ...] = (),
 ) -> ScheduleText:
     """The schedule header of a program.
 
     Args:
         why: who chose each schedule option.
+        says: see :class:`ScheduleText`.
     """
     own = (item for item in program.constants if not item.host_only and not item.of_device)
     whole = [item for item in own if not isinstance(item.named.value, float)]
@@ -116,6 +123,7 @@ def schedule_text(
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple(_assertions(program)),
         memories=memories(program, spelling),
+        says=says,
     )
 
 

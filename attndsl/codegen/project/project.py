@@ -23,6 +23,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for, keep_compiled
 from attndsl.compiler.stored_programs import is_stored, parts_of, with_operator
 from attndsl.lowering.errors import NotLowered, ScheduleError
+from attndsl.lowering.match.schedule_options import NARROW_SCORES
 from attndsl.lowering.signature.specialization import Specialization, feature_names
 from attndsl.lowering.signature.specialization_words import check_kernel_names
 from attndsl.spec.operator.operator import Operator
@@ -297,4 +298,5 @@ def _page(project: Project) -> ReadmeFacts:
         summary=comment(operator.summary),
         features=tuple(name for name in feature_names(operator) if name not in project.not_lowered),
         not_lowered={label: comment(reason) for label, reason in project.reasons.items()},
+        says=(NARROW_SCORES,) if operator.schedule_choices.get("score_dtype") == "float16" else (),
     )

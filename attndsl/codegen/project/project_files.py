@@ -35,7 +35,7 @@ class ReadmeFacts:
     """What the project's README tells of the operator.
 
     ``command``: what generates it, ``verify``: what executes its files. ``not_lowered``: features without a
-    kernel, with the reason.
+    kernel, with the reason. ``says``: what else a reader should know of all kernels.
     """
 
     command: str
@@ -46,6 +46,7 @@ class ReadmeFacts:
     summary: str
     features: tuple[str, ...]
     not_lowered: Mapping[str, str]
+    says: tuple[str, ...] = ()
 
 
 def project_files(projects: Sequence[tuple[Sequence[Compiled], ReadmeFacts]]) -> tuple[dict[str, str], ...]:

@@ -24,6 +24,7 @@ from attndsl.lowering.attention.step_scores import (
     exponentials,
     factors,
     loaded_buffers,
+    over_step,
     scored,
     seen_lanes,
     weights,
@@ -169,7 +170,7 @@ def softmax_tile(
         leaves = store(context, r0, count)
         probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
         body = seq(*parts.weights(scores), probabilities, *also)
-        return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
+        return [over_step(context, modifiers, body)]
 
     over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)
     work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)

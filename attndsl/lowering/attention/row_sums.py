@@ -64,8 +64,9 @@ def adds_rounded(context: Context) -> bool:
 
 def _has_many_rows(context: Context) -> bool:
     """Whether a tile has several steps, and the unified buffer a place for a block a row: rows of decoding
-    are one step, and of several bands there is none."""
-    return not context.rows.one_position and context.schedule.max_rows <= BAND_ROWS
+    are one step, and of several bands there is none, unless scores are narrow, which take one slot."""
+    has_place = context.schedule.max_rows <= BAND_ROWS or context.narrows_scores
+    return not context.rows.one_position and has_place
 
 
 def _in_step(context: Context) -> list[Statement]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, round_up
+from attndsl.lowering.attention.narrow_scores import narrow_scores, narrows_scores
 from attndsl.lowering.attention.requantize import int32_scores
 from attndsl.lowering.attention.scale_absorption import scale_scores
 from attndsl.lowering.context.attention_context import Context
@@ -18,13 +19,22 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.told_ends import telling_mask
 from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import Convert, FillLanes, LoadRows, Unary, WithScalar
-from attndsl.tile.statements import Alloc, For, If, Let, Note, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Statement, seq
 
 
 def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
     """What is loaded with the rows of each step: one lifetime."""
     own = (int32_scores(context),) if context.cube_dtype == "int8" else ()
     return (*own, vector_buffers(context).score, *modifiers.row_loads)
+
+
+def over_step(context: Context, modifiers: Modifiers, body: Seq) -> Statement:
+    """What is done with a step of rows, and the lifetimes of what it loads; narrow scores end as they are
+    widened, to a place that no load waits for."""
+    if not narrows_scores(context):
+        return Alloc(buffers=loaded_buffers(context, modifiers), body=body)
+    own = Alloc(buffers=(vector_buffers(context).score,), body=body)
+    return Alloc(buffers=modifiers.row_loads, body=seq(own)) if modifiers.row_loads else own
 
 
 def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
@@ -56,20 +66,22 @@ def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> lis
 def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
     """The step's scores as the cube left them, in fp32, and what modifiers need beside them."""
     pitch, b = context.score_pitch, vector_buffers(context)
-    arrives, widen = b.score, []
-    if context.cube_dtype == "int8":
-        arrives = int32_scores(context)
-        widen = [Convert(dst=whole(b.score, 0, SPAN), src=whole(arrives, 0, SPAN), mode="CAST_RINT")]
+    arrives, widen, narrow = b.score, list[Statement](), narrows_scores(context)
+    if narrow or context.cube_dtype == "int8":
+        arrives, mode = (
+            (narrow_scores(context), "CAST_NONE") if narrow else (int32_scores(context), "CAST_RINT")
+        )
+        dst, src = (whole(each, 0, SPAN) for each in (b.score, arrives))
+        widen = [Convert(dst=dst, src=src, mode=mode, apart=narrow)]
     load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, pitch), src=source, where=context.where)
-    return [
-        *context.rows.first_of_step(),
-        load,
-        *(statement for each in modifiers.each for statement in each.load_rows(context)),
-        Let(symbol=SPAN, value=(STEP_ROWS - 1) * pitch + round_up(KEYS, REPEAT_LANES)),
-        *(statement for each in modifiers.each for statement in each.begin(context)),
-        *widen,
-        *scale_scores(context),
-    ]
+    first = context.rows.first_of_step()
+    of_modifiers = [statement for each in modifiers.each for statement in each.load_rows(context)]
+    span = Let(symbol=SPAN, value=(STEP_ROWS - 1) * pitch + round_up(KEYS, REPEAT_LANES))
+    begin = [statement for each in modifiers.each for statement in each.begin(context)]
+    if narrow:
+        scores = Alloc(buffers=(arrives,), body=seq(load, *widen))
+        return [*first, *of_modifiers, span, scores, *begin, *scale_scores(context)]
+    return [*first, load, *of_modifiers, span, *begin, *widen, *scale_scores(context)]
 
 
 def factors(context: Context, modifiers: Modifiers) -> list[Statement]:

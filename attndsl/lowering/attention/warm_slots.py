@@ -43,6 +43,8 @@ WARMED_SLOTS = Way[Context](
         ),
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
         ("with integers", lambda context: context.product_dtype != "float32"),
+        # what is stored has the dtype of weighted sums
+        ("where scores pass in fp16 (score_dtype)", lambda context: context.narrows_scores),
         ("where a step of weighted sums has no room for a row of scores", _has_no_room),
     ),
 )

@@ -5,7 +5,15 @@ from __future__ import annotations
 from attndsl.lowering.attention.continuous import PREFETCHED_SCORES
 from attndsl.lowering.attention.few_keys import ROWS_OF_FEW_KEYS
 from attndsl.lowering.attention.kept_keys import VALUES_FROM_KEYS
+from attndsl.lowering.attention.narrow_scores import NARROW_SCORES
 from attndsl.lowering.attention.probabilities import PROBABILITIES_AS_FRACTALS
 from attndsl.lowering.attention.warm_slots import WARMED_SLOTS
 
-WAYS = (VALUES_FROM_KEYS, PREFETCHED_SCORES, WARMED_SLOTS, PROBABILITIES_AS_FRACTALS, ROWS_OF_FEW_KEYS)
+WAYS = (
+    VALUES_FROM_KEYS,
+    PREFETCHED_SCORES,
+    WARMED_SLOTS,
+    PROBABILITIES_AS_FRACTALS,
+    ROWS_OF_FEW_KEYS,
+    NARROW_SCORES,
+)

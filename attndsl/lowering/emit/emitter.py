@@ -98,6 +98,11 @@ class Emitter:
         """The dtype of the products of matrix multiplies."""
         return "int32" if self.cube_dtype == "int8" else "float32"
 
+    @property
+    def narrows_scores(self) -> bool:
+        """Whether the schedule has scores pass through the workspace in fp16 (attention/narrow_scores.py)."""
+        return self.schedule.score_dtype == "float16"
+
     def spec_line(self, where: SourceLine) -> str:
         """An author's line as comments of the kernel name it."""
         return where.beside(self.signature.spec_file)

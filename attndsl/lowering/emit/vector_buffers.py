@@ -101,7 +101,8 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     steps = step * 2 if emit.doubles_rows else step
     most, statistics = maximum(steps, results), emit.most_rows * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
-    score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", slots)
+    widened = emit.narrows_scores  # these arrive in a place of their own
+    score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", 1 if widened else slots)
     prob = _probabilities(emit, tile)
     lanes = ub("lanes", "float32", steps * folded_lanes(emit), "reduction over the tile, one repeat a row")
     return VectorBuffers(

@@ -20,7 +20,7 @@ AWAIT_PROBABILITIES = "AwaitProbabilities"
 
 def score_ring(emit: Emitter, slots: Named | None = None) -> GlobalTensor:
     """Score tiles, cube to vector; ``slots``: if not those of all rings."""
-    dtype = emit.product_dtype
+    dtype = "float16" if emit.narrows_scores else emit.product_dtype
     return _ring(emit, "scoreRing", dtype, emit.tile_keys, "ring of score tiles, cube to vector", slots)
 
 

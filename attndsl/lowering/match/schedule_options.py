@@ -17,6 +17,8 @@ BAND_ROWS = 128
 """The most rows of one matrix multiply: two slots of their operands and products fill L0."""
 MANY_ROWS = 2 * BAND_ROWS
 """Rows of a task of prompts, the most that is legal: their numbers take the unified buffer."""
+BY_AUTHOR_ALONE = frozenset({"score_dtype"})
+"""Options that change results beyond their accuracy class: no search and no stored choice states them."""
 LONG_ROW = 512
 """Channels of a row of values, of which the unified buffer holds few copies."""
 OF_LONG_KEYS: Mapping[str, int | str] = {"key_copies": "whole"}
@@ -26,6 +28,13 @@ OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16, "few_keys": "auto"}
 OF_LONG_PROMPTS: Mapping[str, int | str] = {"prob_layout": "fractals"}
 """Defaults of tasks of many rows whose heads have more than :data:`NARROW_HEAD` channels: the cube's copies
 limit them. With fewer channels the vector cores do, which fractals cost more instructions."""
+NARROW_SCORES = (
+    "Scores pass through the workspace in fp16 (score_dtype): results have an error bound of their own, and "
+    "products of queries and keys are at most 65504."
+)
+"""What is told of kernels that do."""
+OF_NARROW_SCORES: Mapping[str, int | str] = {"ring": 5}
+"""Defaults of prompts whose scores pass in fp16: vector cores limit them, which need tiles to go on with."""
 NARROW_HEAD = 64
 """Channels of a head whose products take the cube no longer than its softmax takes the vector cores."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {
@@ -96,6 +105,9 @@ class Schedule:
             for its product, or "whole". Bears on tasks of one band of rows.
         few_keys: score rows of a vector step where an item's only tile has no more keys than half a tile:
             "same": ``rows``; "double": twice as many; "auto": "double" where that can be.
+        score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
+            as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
+            Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
     """
 
     tile_k: int = 512
@@ -123,6 +135,7 @@ class Schedule:
     prob_layout: str = "rows"
     key_copies: str = "parts"
     few_keys: str = "same"
+    score_dtype: str = "float32"
 
     @property
     def prefetch_distance(self) -> int:
@@ -233,6 +246,7 @@ _LEGAL = {
     "prob_layout": Legal(words=("rows", "fractals")),
     "key_copies": Legal(words=("parts", "whole")),
     "few_keys": Legal(words=("same", "auto", "double")),
+    "score_dtype": Legal(words=("float32", "float16")),
 }
 
 

@@ -44,11 +44,18 @@ def _converted(values: Array, source: str, dtype: str, mode: str) -> Array:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Convert(OneSource, OnArrays):
     """``dst = Cast(src)`` with a rounding mode; count form, or rows of one repeat. fp32 to fp32 rounds to
-    integral values."""
+    integral values.
+
+    ``apart``: both operands should lie in other banks, as all of a step's lanes pass from one to the other.
+    """
 
     api: ClassVar[str] = "Cast"
     operation: ClassVar[str] = "Convert"
     mode: str
+    apart: bool = False
+
+    def read_while_written(self) -> tuple[Buffer, Buffer] | None:
+        return (self.src.buffer, self.dst.buffer) if self.apart else None
 
     _PAIRS: ClassVar[dict[tuple[str, str], tuple[str, ...]]] = {
         ("uint8", "float16"): ("CAST_NONE",),

@@ -420,7 +420,8 @@ class Mmad(Instruction):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fixpipe(Copy[GlobalRegion, Region]):
-    """fp32 or int32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory, unchanged.
+    """fp32 or int32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory: unchanged,
+    or fp32 rounded to fp16, to even; beyond its range it becomes infinite.
 
     ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without.
     """
@@ -431,6 +432,11 @@ class Fixpipe(Copy[GlobalRegion, Region]):
     core: ClassVar[Core] = Core.AIC
     m: Expr
 
+    @property
+    def narrows(self) -> bool:
+        """Whether rows are rounded to fp16."""
+        return self.dst.tensor.dtype == "float16"
+
     def run(self, machine: Machine) -> None:
         out, rows = gm_view(machine, self.dst), int(machine.value(self.m))
         groups = whole_fractals(out.shape[1]) // FRACTAL
@@ -440,6 +446,10 @@ class Fixpipe(Copy[GlobalRegion, Region]):
     def text(self, names: Names) -> str:
         dst, src = names.gm(self.dst.tensor, self.dst.offset), names.local(self.src.buffer, self.src.offset)
         sizes = [names.expr(x) for x in (self.dst.rows, self.dst.cols, self.dst.pitch, self.m)]
+        if self.narrows:
+            columns = (sizes[1], sizes[0], sizes[3], sizes[2])
+            params = f"{', '.join(columns)}, false, QuantMode_t::F322F16, 0, 1, 0, 0, 0"
+            return f"Fixpipe<half, float, CFG_ROW_MAJOR>({dst}, {src}, FixpipeParamsV220({params}));"
         return f"StoreProduct({dst}, {src}, {', '.join(sizes)});"
 
     def units(self, machine: Machine) -> float:
@@ -447,8 +457,9 @@ class Fixpipe(Copy[GlobalRegion, Region]):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L0C, "source")
-        yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32"), "destination")
-        yield from dtype_rule(self.src.buffer.dtype, (self.dst.tensor.dtype,), "source")
+        yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32", "float16"), "destination")
+        kept = "float32" if self.narrows else self.dst.tensor.dtype
+        yield from dtype_rule(self.src.buffer.dtype, (kept,), "source")
         yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
         yield from at_most_rule(self.dst.cols, architecture.max_fixpipe_columns, "columns")
         yield from at_most_rule(self.dst.rows, architecture.max_fixpipe_rows, "rows")

@@ -8,7 +8,7 @@ between groups of sorted blocks. Cases of no kernel are asked for none of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from attndsl.verify.cases.deciding_values import values_for
 from attndsl.verify.cases.features import key_counts, work_of
 from attndsl.verify.cases.wanted_kernel import own_pages
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK, fill_of
+from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
@@ -80,12 +80,9 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         empty = key_counts(call).sum(axis=0) == 0
         return is_split(call) and (not lengths or bool(empty.any() and not empty.all()))
 
-    lengths = [
-        fill_of(spec.name) for spec in space.integers if space.measures.get(spec.name) in ("T", "U", "G")
-    ]
-    nodes = (node for root in space.operator.roots for node in root.walk())
+    lengths = space.fills_of_key_counts
     masked = any(
-        isinstance(node, Replace) and not isinstance(node.condition, IndexCondition) for node in nodes
+        isinstance(node, Replace) and not isinstance(node.condition, IndexCondition) for node in _nodes(space)
     )
     hidden = {**dict.fromkeys(lengths, GAPS), **({MASK: "rows"} if masked else {})}
     if hidden:
@@ -124,7 +121,7 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
     )
 
 
-def _even_splits(space: CaseSpace, lengths: list[str]) -> Demand:
+def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
     """More tasks than cores, whose keys are split to even them out: a core has several such items, and begins
     one while the results of another are stored; then each vector core takes several steps of the merge."""
     cores, tile = space.operator.device.aic, space.edges[0][0]
@@ -190,12 +187,8 @@ def _one_position(space: CaseSpace) -> bool:
 
 def _one_row(space: CaseSpace) -> Demand:
     """Tasks of one row, of which the second vector core of a block has none, in several batch rows."""
-    queries = space.operator.axis_extents.get("Q")
-    single = (
-        {queries.name: 1}
-        if isinstance(queries, Symbol) and 1 in space.variables.get(queries.name, ())
-        else {}
-    )
+    queries = space.variable_of("Q")
+    single = {queries: 1} if queries and 1 in space.variables[queries] else {}
 
     def holds(call: Call) -> bool:
         sizes = call.extents
@@ -215,9 +208,8 @@ def _last_row(space: CaseSpace) -> Demand:
 
     def pins(rng: np.random.Generator) -> Mapping[str, Any]:
         extents, rows = space.operator.axis_extents, whole * most + 1
-        extent = extents.get("Q")
-        if isinstance(extent, Symbol) and extent.name in space.variables:
-            return {extent.name: rows, **group}
+        if queries := space.variable_of("Q"):
+            return {queries: rows, **group}
         behind = space.repairs(extents["N"].symbols()) if "N" in extents else ()
         heads = dict.fromkeys((*behind[:1], *group), rows)
         return {**heads, **_size(space, "B", lambda size: cores // 2 < size <= cores, rng)}
@@ -277,14 +269,14 @@ def _size(
 ) -> dict[str, Any]:
     """A value of the size of an axis, where it is a variable that has one which fits. Where it is that of
     queries and of keys, one of several tiles of keys and few tasks is taken if there is any."""
-    extents = space.operator.axis_extents
-    extent = extents.get(role)
-    legal = space.variables.get(extent.name, ()) if isinstance(extent, Symbol) else ()
-    sizes = [each for each in legal if fits(each)]
-    if isinstance(extent, Symbol) and all(each in extents and extents[each].same(extent) for each in "QT"):
+    name = space.variable_of(role)
+    sizes = [each for each in space.variables[name] if fits(each)] if name else []
+    if not name or not sizes:
+        return {}
+    if name == space.variable_of("Q") == space.variable_of("T"):
         most = space.operator.device.aic // 2 * space.schedule.max_rows
         sizes = [each for each in sizes if space.edges[0][0] < each <= most] or sizes
-    return {str(extent): sizes[int(rng.integers(len(sizes)))]} if sizes else {}
+    return {name: sizes[int(rng.integers(len(sizes)))]}
 
 
 def _vector_cores(space: CaseSpace) -> int:

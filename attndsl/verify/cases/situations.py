@@ -20,13 +20,11 @@ from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.deciding_values import branch_conditions, values_for
 from attndsl.verify.cases.features import key_counts, tile_of
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import ANY, EDGE, GAPS, LONG, WORKLOAD, fill_of
+from attndsl.verify.space.values import ANY, EDGE, GAPS, LONG, WORKLOAD
 
 Pins = Mapping[str, Any]
 _TILES = 2
 """Key tiles of which a long row has more."""
-_OF_KEYS = ("T", "U", "G")
-"""What integers measure on which it depends how many keys a row has."""
 
 
 @dataclass(frozen=True)
@@ -123,16 +121,14 @@ def _has_one_of(what: str, name: str, values: tuple[Any, ...]) -> Situation:
 
 
 def _rows(space: CaseSpace) -> Iterator[Situation]:
-    lengths = [fill_of(spec.name) for spec in space.integers if space.measures.get(spec.name) in _OF_KEYS]
-
     def ends_at_edge(call: Call) -> bool:
         tile = tile_of(space, call)
         return any(_is_edge(int(count), (tile,)) for count in key_counts(call).reshape(-1))
 
     yield Situation("a row that ends at the edge of a tile", lambda rng: {WORKLOAD: EDGE}, ends_at_edge)
-    if not lengths:
+    if not space.fills_of_key_counts:
         return
-    gaps = dict.fromkeys(lengths, GAPS)
+    gaps = dict.fromkeys(space.fills_of_key_counts, GAPS)
     yield Situation(
         "a row without keys among others",
         lambda rng: {**gaps, **_least_counts(space), **_any_work(rng)},

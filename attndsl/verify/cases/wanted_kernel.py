@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr import Symbol
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.space.space import CaseSpace
@@ -48,9 +47,8 @@ def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[s
     legal, params = space.variables, space.operator.params
     own = {each.name: each.default for each in params if each.type is float and each.optional}
     found = {name: value for name, value in own.items() if value and value in legal.get(name, ())}
-    extents = (space.operator.axis_extents.get(axis) for axis in "QS")
-    names = [each.name for each in extents if isinstance(each, Symbol) and each.name in legal]
-    name, least = (names[0], _TALL["Q"]) if names else (GROUP, _TALL[GROUP])
+    rows = space.variable_of("Q") or space.variable_of("S")
+    name, least = (rows, _TALL["Q"]) if rows else (GROUP, _TALL[GROUP])
     sizes = [size for size in legal.get(name, ()) if size >= least and data == PROBE]
     found |= {SLOPE: 1.0} if data == RAMP else {}
     tile, ring = space.edges[0]
@@ -64,11 +62,9 @@ def own_pages(space: CaseSpace, rows: int, keys: int) -> dict[str, Any]:
     """Few batch rows and many pages, where keys are paged: rows of a few more keys than these have pages of
     their own. What pages are stored in several places has the same scores there, and maxima that neither rise
     nor fall."""
-    extents = [space.operator.axis_extents.get(axis) for axis in "PRB"]
-    names = [each.name for each in extents if isinstance(each, Symbol) and each.name in space.variables]
-    if len(names) < len(extents):
+    pages, size, batch = (space.variable_of(axis) for axis in "PRB")
+    if pages is None or size is None or batch is None:
         return {}
-    pages, size, batch = names
     most = max(space.variables[pages])
     large = [each for each in space.variables[size] if most * each >= rows * (keys + each)]
     return {pages: most, size: min(large), batch: rows} if large else {}

@@ -32,6 +32,7 @@ from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array, Layout
 from attndsl.verify.judge.compare import THRESHOLD
+from attndsl.verify.judge.narrow_scores import NarrowRuns, narrow_runs, narrows_scores
 from attndsl.verify.judge.rounding_sensitivity import shifted
 from attndsl.verify.judge.score_rounding import score_errors
 from attndsl.verify.judge.whole_rows import weighted_sum
@@ -65,7 +66,7 @@ class Result:
     the root mean square of the row's channels; ``unrounded``: of a quantized result, the value before
     rounding, and ``step`` what one unit of the float result is in it; ``importance``: of indices; ``slack``:
     what either of two right integers of probabilities makes of the result (of a quantized one, before it is
-    rounded)."""
+    rounded), or rounding of scores to float16; NaN where one of these is beyond its range."""
 
     name: str
     values: Array
@@ -91,7 +92,8 @@ def golden(call: Call) -> Golden:
     own = with_own_arrays(call)
     state = new_state(own, _FLOAT64)
     with np.errstate(all="ignore"):
-        results = tuple(_result(state, output) for output in own.graph.outputs)
+        narrow = narrow_runs(state) if narrows_scores(own) else None
+        results = tuple(_result(state, output, narrow) for output in own.graph.outputs)
     for node in own.graph.nodes:
         if isinstance(node, CacheAppend):
             write_appended(state, node)
@@ -107,7 +109,7 @@ def with_own_arrays(call: Call) -> Call:
     )
 
 
-def _result(state: State, output: Output) -> Result:
+def _result(state: State, output: Output, narrow: NarrowRuns | None) -> Result:
     call = state.call
     spec = next(spec for spec in call.operator.outputs if spec.name == output.name)
     layout = spec.layout(call.layouts[spec.like])
@@ -117,7 +119,7 @@ def _result(state: State, output: Output) -> Result:
 
     value = state.whole(output.source)
     exact = layout.restore(_exact(state, output.source, layout), call.env())
-    node, moved = output.source, _slack(state, output)
+    node, moved = output.source, _slack(state, output, narrow)
     slack = None if moved is None else stored(moved)
     if isinstance(node, TopK):
         return Result(output.name, stored(value), exact, importance=_importance(state, node, layout))
@@ -182,19 +184,23 @@ def before_rounding(state: State, node: Quantize) -> Labelled:
     return Labelled(plain.axes, scaled)
 
 
-def _slack(state: State, output: Output) -> Labelled | None:
-    """How far a result moves where every probability at a rounding boundary becomes the other integer; not
-    rounded to the dtype of the result, of which such a move may be less than one last place."""
-    other = shifted(state, output)
-    if other is None:
-        return None
+def _slack(state: State, output: Output, narrow: NarrowRuns | None) -> Labelled | None:
+    """How far a result moves where every probability at a rounding boundary becomes the other integer, or
+    where scores are rounded; not rounded to the dtype of the result, of which such a move may be less than
+    one last place."""
     node = output.source
     while isinstance(node, Cast):
         node = node.source
-    one, another = (
-        before_rounding(run, node) if isinstance(node, Quantize) else run.whole(node)
-        for run in (state, other)
-    )
+
+    def read(run: State) -> Labelled:
+        return before_rounding(run, node) if isinstance(node, Quantize) else run.whole(node)
+
+    if narrow is not None and not isinstance(node, TopK):
+        return narrow.slack(read)
+    other = shifted(state, output)
+    if other is None:
+        return None
+    one, another = read(state), read(other)
     return Labelled(one.axes, np.abs(another.aligned(one.axes) - one.data))
 
 

@@ -50,6 +50,8 @@ from attndsl.verify.space.work_clauses import WorkClauses
 Assignment = dict[str, Any]
 _NOTHING = np.zeros(1, np.int64)
 _KNOWN_TENSORS = 1 << 12
+_OF_KEYS = ("T", "U", "G")
+"""What integers measure on which it depends how many keys a row has."""
 
 
 class _Told(NamedTuple):
@@ -351,6 +353,16 @@ class CaseSpace(VariableValues):
     @cached_property
     def _prefix_sums(self) -> tuple[str, ...]:
         return tuple(spec.name for spec in self.integers if spec.prefix_sums)
+
+    def variable_of(self, role: str) -> str | None:
+        """The variable that is the size of an axis; None where others decide it, or there is no such axis."""
+        extent = self.operator.axis_extents.get(role)
+        return extent.name if isinstance(extent, Symbol) and extent.name in self.variables else None
+
+    @cached_property
+    def fills_of_key_counts(self) -> tuple[str, ...]:
+        """The variables that fill the integers on which it depends how many keys a row has."""
+        return tuple(fill_of(spec.name) for spec in self.integers if self.measures.get(spec.name) in _OF_KEYS)
 
     @cached_property
     def _alone(self) -> tuple[tuple[str, str], ...]:
