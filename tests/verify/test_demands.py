@@ -57,18 +57,23 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 )
 
 
+EVEN = "several items of split keys on a core"
+
+
 def test_which_demands_operators_have() -> None:
-    """What selects of all keys of a row splits none; without lengths and masks no row is without keys."""
+    """What selects of all keys of a row splits none; without lengths and masks no row is without keys. Where
+    each batch row has one position, keys of more tasks than cores are split to even these out."""
     names = {of: [each.name for each in demands(space(of))] for of in (
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
-    every = [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
-    assert names["incre_flash_attention"] == names["relay_attention"] == every
+    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW]
+    assert names["incre_flash_attention"] == names["relay_attention"] == decoding
     assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW]
-    assert names["sigmoid"] == every[1:]
-    assert {each.workload for of in names for each in demands(space(of)) if each.name != LAST_ROW} == {FEW}
-    whole = {each.name for of in names for each in demands(space(of)) if each.whole}
-    assert whole == {SUNK_PARTS, MERGES}
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
+    every = [each for of in names for each in demands(space(of))]
+    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN)} == {FEW}
+    assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
+    assert {each.name for each in every if each.roomy} == {EVEN}
 
 
 def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
@@ -79,7 +84,8 @@ def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
     assert found == {FILL: RAMP, batch: found[batch], **fills} and found[batch] >= 3
     masked = pins("incre_flash_attention", SPLIT)
     assert masked[MASK] == "rows" and masked[fill_of("actual_seq_lengths")] == GAPS
-    assert {pins("relay_attention", SPLIT, seed)[batch] for seed in range(20)} == {3, 5, 13, 27}
+    drawn = {pins("relay_attention", SPLIT, seed)[batch] for seed in range(20)}
+    assert drawn == {3, 5}, "so few that keys are split"
 
 
 def test_parts_are_sunk_with_a_short_last_tile() -> None:
@@ -95,14 +101,30 @@ def test_parts_are_sunk_with_a_short_last_tile() -> None:
 
 
 def test_merges_of_many_rows_fall_along_the_keys() -> None:
-    """As many positions as vector cores, or heads of so many in several batch rows."""
-    of = space("incre_flash_attention")
+    """Twice as many positions as vector cores, each of which has two slots for results."""
+    of = space("sigmoid")
     cores = of.operator.device.aic * of.operator.device.architecture.aiv_per_aic
-    found = pins("incre_flash_attention", MERGES)
-    assert (found[FILL], found[SLOPE]) == (RAMP, -1.0) and found[GROUP] >= cores
-    positions = size_of("sigmoid", "Q")
-    long = pins("sigmoid", MERGES)
-    assert long[positions] >= cores and GROUP not in long
+    for seed in range(6):
+        found = pins("sigmoid", MERGES, seed)
+        assert (found[FILL], found[SLOPE]) == (RAMP, -1.0)
+        assert found[size_of("sigmoid", "Q")] >= 2 * cores and GROUP not in found
+
+
+def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
+    """Of one key head with at least as many query heads as lanes, over rows of four tiles that are full; the
+    busiest core saves a tenth of its work."""
+    of = space("incre_flash_attention")
+    cores, (tile, _) = of.operator.device.aic, of.edges[0]
+    batch, keys = size_of("incre_flash_attention", "B"), size_of("incre_flash_attention", "T")
+    for seed in range(6):
+        found = pins("incre_flash_attention", EVEN, seed)
+        tasks = found[batch]
+        assert tasks > cores and 10 * -(-2 * tasks // cores) <= 18 * -(-tasks // cores)
+        assert found[keys] == 3 * tile + 1 and (found[FILL], found[SLOPE]) == (RAMP, -1.0)
+        assert 64 <= found[GROUP] <= of.schedule.max_rows
+        assert found[fill_of("actual_seq_lengths")] == "full"
+    shared = pins("relay_attention", EVEN)
+    assert all(shared[fill_of(name)] == "full" for name in ("kvSeqLen", "kvShareLen", "kvShareMap"))
 
 
 def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
@@ -113,11 +135,16 @@ def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
 
 
 def test_the_last_task_has_one_row_more_than_whole_ones() -> None:
-    most = space("sigmoid").schedule.max_rows
-    sizes = {pins("sigmoid", LAST_ROW, seed)[size_of("sigmoid", "Q")] for seed in range(12)}
-    assert all(each > most and each % most == 1 for each in sizes) and len(sizes) >= 1
-    assert pins("sigmoid", LAST_ROW)[GROUP] == 1
-    assert pins("incre_flash_attention", LAST_ROW) == {GROUP: most + 1}, "of one position, heads are the rows"
+    """So many whole ones that the tasks of one row come round to each core."""
+    of = space("sigmoid")
+    most, cores = of.schedule.max_rows, of.operator.device.aic
+    found = pins("sigmoid", LAST_ROW)
+    rows = found[size_of("sigmoid", "Q")]
+    assert rows % most == 1 and rows // most > 1 and found[GROUP] == 1
+    assert np.gcd(rows // most + 1, cores) == 1
+    heads = pins("incre_flash_attention", LAST_ROW)
+    assert heads["num_heads"] == heads[GROUP] == rows, "of one position, heads are the rows"
+    assert cores // 2 < heads[size_of("incre_flash_attention", "B")] <= cores
     assert demand("sigmoid", LAST_ROW).workload == "several many"
 
 

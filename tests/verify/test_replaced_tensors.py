@@ -1,4 +1,4 @@
-"""Calls with some numbers in the place of a tensor that is absent, or with the bytes of one read otherwise."""
+"""Calls with some numbers in the place of a tensor that is absent, or with the bytes of one read anew."""
 
 from __future__ import annotations
 

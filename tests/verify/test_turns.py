@@ -220,8 +220,9 @@ def test_a_case_is_affordable_by_its_work_and_its_tensors(tmp_path: Path) -> Non
     (own,) = Stream(plain).members
     rows = np.zeros((1, 1, 9, 16), np.float16)
     call = plain.bind(rows[:, :, :1], rows, rows)
-    assert own._is_affordable(call, "few") and own._is_affordable(call, "any")
-    assert not own._is_affordable(call, "long few") and not own._is_affordable(call, "many")
+    space = own.space
+    assert own._is_affordable(call, "few", space) and own._is_affordable(call, "any", space)
+    assert not own._is_affordable(call, "long few", space) and not own._is_affordable(call, "many", space)
     for most, affordable in ((9 * 16 - 1, False), (9 * 16, True)):
-        own.space = CaseSpace(plain, Values(most_elements=most))
-        assert own._is_affordable(call, "few") is affordable
+        roomy = CaseSpace(plain, Values(most_elements=most))
+        assert own._is_affordable(call, "few", roomy) is affordable
