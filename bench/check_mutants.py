@@ -180,9 +180,14 @@ def reached(files: Iterable[str], told: str, seconds: float = FAST) -> Reached:
     return Reached(tests)
 
 
+@cache
+def _trees() -> dict[str, ast.Module]:
+    return {file: ast.parse((ROOT / file).read_text()) for file in sources()}
+
+
 def _users(names: Iterable[str]) -> dict[str, set[int]]:
     """Lines of the functions that use names of modules or classes, also by way of other such names."""
-    trees = {file: ast.parse((ROOT / file).read_text()) for file in sources()}
+    trees = _trees()
     wanted = set(names)
     while True:
         more = {

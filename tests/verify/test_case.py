@@ -11,6 +11,7 @@ import pytest
 from attndsl import ops
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases import case as module
+from attndsl.verify.cases import changed_case as module_of_changes
 from attndsl.verify.cases.case import Case, drawn_case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.changed_case import WrongChange, changed, smaller, with_changes, work_of_case
@@ -143,6 +144,15 @@ def test_smaller_cases_change_one_thing_at_a_time(case: Case) -> None:
     assert not any(each.get(f"given({name})") for each in found for name in SPACE.optional)
     plain = replace(odd, assignment={**odd.assignment, FILL: "normal", MASK: "random", WARNED: False})
     assert not any({FILL, MASK, WARNED} & each.keys() for each in smaller(plain, {}))
+
+
+def test_a_repair_passes_no_tensor_that_the_case_did_not(case: Case) -> None:
+    """And leaves none out that it did."""
+    every = {f"given({name})": True for name in SPACE.optional}
+    left_out = module_of_changes._kept_absent(case, every)
+    assert left_out == {name: False for name in every if not case.assignment[name]}
+    assert "given(actual_seq_lengths)" not in left_out and "given(attn_mask)" in left_out
+    assert module_of_changes._kept_absent(case, dict.fromkeys(every, False)) == {}
 
 
 def test_how_large_a_call_is(case: Case) -> None:
