@@ -218,10 +218,10 @@ def _called(node: ast.AST) -> str:
 
 
 def _without_one(source: _Source, parts: Sequence[ast.expr]) -> Found:
-    """A list without each of its parts that is not in it a second time."""
+    """A list without each of its parts that is not in it a second time; a salt only makes other draws."""
     texts = [ast.unparse(each) for each in parts]
     for at, each in enumerate(parts):
-        if len(parts) == 1 or texts.count(texts[at]) > 1:
+        if len(parts) == 1 or texts.count(texts[at]) > 1 or texts[at].startswith("_SALT"):
             continue
         if len(parts) == 2:  # a comma makes a list of one
             yield source.start(parts[0]), source.end(parts[1]), f"{source.told(parts[1 - at])},"

@@ -57,6 +57,7 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
             ["KINDS = (TWO, 'three')", "KINDS = (ONE, 'three')", "KINDS = (ONE, TWO)"],
         ),
         ("element", "KINDS = (ONE, ONE, TWO)", ["KINDS = (ONE, ONE)"]),
+        ("element", "rng = of([a, b, _SALT])", ["rng = of([b, _SALT])", "rng = of([a, _SALT])"]),
         ("element", "found = kept.get((ONE, TWO, THREE))", []),
         ("element", "kept[ONE, TWO, THREE] = found", []),
         ("element", "try:\n    f()\nexcept (A, B, C):\n    pass", []),

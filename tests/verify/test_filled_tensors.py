@@ -266,3 +266,15 @@ def test_random_integers_of_keys_use_their_range() -> None:
     for name in ("key", "value"):
         stored = np.asarray(given[name][0] if isinstance(given[name], list) else given[name]).astype(int)
         assert 12 < np.median(np.abs(stored)) < 40 and len(np.unique(stored)) > 60
+
+
+def test_limits_of_masks_lie_about_tiles_in_some_cases_and_anywhere_in_others(tmp_path: Path) -> None:
+    limits = 'x = op.input("x", "B T", dtype="int32", indexed=True)'
+    scores = f"{DECODE_SCORES}; s = s.where(j < x[b, j])"
+    (space,) = spaces(decode_spec(tmp_path, scores, DECODE_RESULT, declared=limits))
+    kinds = set[bool]()
+    for filler in fillers(space, 12, calls=1, **{"T": 1030, "B": 3, FILL: "normal"}):
+        made = filler.made["x"]
+        assert made.min() >= 0 and made.max() <= 1030 and len(np.unique(made)) > 5
+        kinds.add(set(made.reshape(-1).tolist()) <= {0, 1, 511, 512, 513, 1023, 1024, 1025, 1029, 1030})
+    assert kinds == {True, False}
