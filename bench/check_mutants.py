@@ -163,7 +163,8 @@ def _measure(file: str, seconds: float) -> dict[str, dict[str, Any]]:
 
 def reached(files: Iterable[str], told: str, seconds: float = FAST) -> Reached:
     """What the tests reach, measured in processes."""
-    texts = content_key(*(part for each in sources() for part in (each, (ROOT / each).read_text())))
+    read = (*sources(), "bench/reached_lines.py")
+    texts = content_key(*(part for each in read for part in (each, (ROOT / each).read_text())))
     keys = {file: content_key(texts, file, (ROOT / file).read_text(), str(seconds)) for file in files}
     show = _progress(told, len(keys))
     found = results_of(

@@ -2,8 +2,8 @@
 
 ``pytest -p reached_lines`` with ``REACHED_FILES`` (paths, one a line) and ``REACHED_OUT``, a file that gets a
 JSON object: by test its seconds, its lines by file, and the specs whose operators or parameters it reads.
-Jobs of a campaign run as threads of this process, so that their lines count. Tests end after ``REACHED_SECONDS`` of
-processor time; the one that runs then and those after it are not in the map.
+Jobs of a campaign run as threads of this process, so that their lines count. Tests end after
+``REACHED_SECONDS`` of processor time; the one that runs then and those after it are not in the map.
 
 The files are imported with a mark before each statement of a function: to trace each line took several
 times as long as the tests.

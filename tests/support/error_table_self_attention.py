@@ -424,4 +424,96 @@ TABLE = {
         EITHER,
         "",
     ),
+    # rules that others would stand in for
+    "bnsd quantized": (bnsd(quantType=2), (ValueError,), "TYPE_BNSD takes no quantisation"),
+    "bnsd batch status": (
+        bnsd(batchRunStatusEnable=True, batchStatus=[1, 1]),
+        (ValueError,),
+        "TYPE_BNSD takes no batch status",
+    ),
+    "wide head of a window": (
+        window(
+            query=full(7, 2 * 272),
+            key=full(7, 2 * 272),
+            value=full(7, 2 * 272),
+            cacheK=full(2, 2, 9, 2 * 272),
+            cacheV=full(2, 2, 9, 2 * 272),
+        ),
+        (ValueError,),
+        "at most 256 with windows",
+    ),
+    "logN of too few rows": (
+        decode(scaleType=1, logN=full(1, dtype=F32)),
+        (ValueError,),
+        "must have an entry for each batch row",
+    ),
+    "padded lengths": (
+        fa(
+            query=full(2, 4, 2, 16),
+            key=full(2, 4, 2, 16),
+            value=full(2, 4, 2, 16),
+            seqLen=[3, 5],
+            tokenOffset=[5, 5],
+        ),
+        (ValueError,),
+        "must be at most the rows of query",
+    ),
+    "padded keys": (
+        fa(
+            query=full(2, 5, 2, 16),
+            key=full(2, 4, 2, 16),
+            value=full(2, 4, 2, 16),
+            seqLen=[3, 5],
+            tokenOffset=[5, 5],
+        ),
+        (ValueError,),
+        "must be at most the rows of key",
+    ),
+    "more key tokens": (
+        fa(key=full(8, 32), value=full(8, 32)),
+        (ValueError,),
+        "must add up to the tokens of key",
+    ),
+    "mla head": (
+        mla(query=full(7, 2, 592), key=full(7, 2, 592)),
+        (ValueError,),
+        "at most 576 with mlaVHeadSize",
+    ),
+    "pa wide window": (
+        pa(
+            maskType=7,
+            windowSize=3,
+            mask=band(9, 3),
+            query=full(7, 2, 272),
+            key=full(7, 2, 272),
+            value=full(7, 2, 272),
+        ),
+        (ValueError,),
+        "at most 256 with these features",
+    ),
+    "pa descale for nothing": (pa(qkDescale=full(2, dtype=F32)), COUNT, "only for quantType"),
+    "prefix mask": (prefix(maskType=3), COUNT, "needed by a maskType other than CAUSAL_MASK"),
+    "prefix empty blocks": (
+        prefix(key=full(3, 0, 32), value=full(3, 0, 32)),
+        (ValueError,),
+        "must have blocks of at least one row",
+    ),
+    "no rows": (
+        fa(
+            seqLen=[],
+            tokenOffset=[],
+            query=full(0, 32),
+            key=full(0, 32),
+            value=full(0, 32),
+            cacheK=full(2, 0, 9, 32),
+            cacheV=full(2, 0, 9, 32),
+        ),
+        (ValueError,),
+        "at least one batch row",
+    ),
+    "no channels": (
+        pa(query=full(7, 2, 0), key=full(7, 2, 0), value=full(7, 2, 0)),
+        (ValueError,),
+        "head size of at least 1",
+    ),
 }
