@@ -132,7 +132,7 @@ void SoftmaxTile(int64_t rows)
         ("r0 < rows;", "r0 < keys;"),
         (
             "        PipeBarrier<PIPE_V>();\n        Cast(prob_, score, RoundMode::CAST_RINT, 8);",
-            "        if (whole) {\n            PipeBarrier<PIPE_V>();\n        }\n        Exp(prob_, score, 8);",
+            "        if (whole) {\n            PipeBarrier<PIPE_V>();\n        }\n        Exp(prob_, x, 8);",
         ),
         ("    CrossCoreSet", "    Duplicate(sumBlocks_, 0.0f, 8);\n    CrossCoreSet"),
         ("Add(tileSum_, sumBlocks_, sumBlocks_, 8);", "Add(tileSum_, score, sumBlocks_, 8);"),
