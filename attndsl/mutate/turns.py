@@ -67,7 +67,8 @@ def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) 
         return False
     overwrites = last is begin and same_place and _is_lanewise(kernel, begin)
     ordered = overwrites or (last is not begin and _barrier_in(kernel, last.span.end, begin, loop))
-    return ordered and _barrier_in(kernel, loop.start, start, loop) and _is_straight(kernel, begin, loop)
+    always = _is_straight(kernel, start, loop) and _is_straight(kernel, begin, loop)
+    return ordered and always and _barrier_in(kernel, loop.start, start, loop)
 
 
 def _at_last(kernel: EmittedText, early: str, late: str) -> bool:

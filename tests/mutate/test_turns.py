@@ -84,6 +84,7 @@ def overlaps(buffer: str, distance: str, old: str = "", new: str = "") -> bool:
     ("old", "new"),
     [
         ("Duplicate(lanes_, 0.0f, 16)", "Adds(lanes_, lanes_, 1.0f, 16)"),  # kept from turn to turn
+        ("Duplicate(lanes_, 0.0f, 16);", "if (r0 == 0) {\nDuplicate(lanes_, 0.0f, 16);\n}"),
         ("Cast(score_, prob_", "Add(score_, lanes_, prob_"),  # still read
         ("        PipeBarrier<PIPE_V>();\n        Duplicate(lanes_", "        Duplicate(lanes_"),
         ("Cast(score_, prob_, RoundMode::CAST_NONE, 8)", "DataCopy(probGm_, prob_, 8)"),  # another pipe
