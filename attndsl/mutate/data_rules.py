@@ -12,7 +12,7 @@ from attndsl.mutate.guards import is_filled_behind, needless
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
-from attndsl.mutate.lifetimes import is_scratch, may_overlap
+from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
 from attndsl.mutate.source_model import CallText, Span, closing_brace
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -100,6 +100,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             one, other = (source.at(each) for each in call.arguments)
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
+            if call.name in ("CeilDiv", "RoundUp") and _divides(source, call, one, other):
+                continue
             if call.name == "MinOf":
                 if not (_FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)):
                     yield Defect(TAIL, call.span, f"({one})")
@@ -134,6 +136,22 @@ def _launched(source: EmittedText) -> tuple[str, str] | None:
     """The operands of a minimum that is the second, as the plan proves: blocks are no more than items. Of a
     launch without items the one block has a turn that does nothing."""
     return ("tiling_.items", "blockCount_") if _BLOCKS.search(source.plan) else None
+
+
+def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
+    """Whether a name stands for a constant of the schedule that is a multiple of another."""
+    around = source.statement_at(call.span.start)
+    if around is None:
+        return False
+    stands = re.compile(rf"const int64_t {re.escape(name)} = ([^;]*);\Z")
+    own = [each for each in source.statements if each.function == around.function]
+    values = [
+        match[1]
+        for each in own
+        if each.span.start < call.span.start and (match := stands.match(source.code_at(each.span)))
+    ]
+    known = known_constants(source)
+    return bool(values) and values[-1] in known and unit in known and known[values[-1]] % known[unit] == 0
 
 
 def _divided(source: EmittedText, call: CallText, unit: str) -> bool:

@@ -557,3 +557,14 @@ def test_the_mode_of_a_launch_is_tried_with_a_kernel_whose_blocks_wait() -> None
     assert flags(MODE.format(""), "kBatchMode") == {"maskGiven": True}
     assert flags(MODE.format(""), "problem.empty") == {}
     assert flags(MODE.format(" || tiling.splits > 1"), "kBatchMode") == {}
+
+
+def test_what_a_constant_stands_for_has_no_tail_where_it_is_a_multiple() -> None:
+    def made(value: str) -> list[str]:
+        text = f"void Stage()\n{{\nconst int64_t cols = {value};\nLoad(x, CeilDiv(cols, kFractal));\n}}\n"
+        schedule = "constexpr int64_t kFractal = 16, kBaseK = 128, kOddRows = 24;"
+        source = EmittedText(text, Instructions.of(RUNTIME), schedule=schedule)
+        return [each.after for each in data_rules.tails(source) if "kFractal" in each.after]
+
+    assert made("kBaseK") == []
+    assert made("kOddRows") == made("keys") == ["((cols) / (kFractal))"]
