@@ -1,5 +1,7 @@
 """Barriers of the vector pipe that another one covers on every path.
 
+What stands behind a loop over rows comes after the barriers of its last turn, if there are rows.
+
 A vector core goes through the steps of items. What starts the rows of an item waits for what used their place
 before, which is what finished an earlier item; what finishes an item waits for what its steps did, of which
 the last one adds a tile or, without tiles, has started the sums.
@@ -17,6 +19,9 @@ from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
 _BARRIER = "PipeBarrier<PIPE_V>();"
 _MEMBER = re.compile(r"\b\w+_(?=\[|,|\))")
+_GUARD = re.compile(r"if \((\w+) > 0\)\s*\{\s*\Z")
+_OVER_ROWS = r"for \(int64_t (\w+) = 0; \1 < {0}; \1 \+= \w+\)"
+_VIEW = re.compile(r"\bauto (\w+) = View<")
 _START = re.compile(
     r"if \(rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
     r"(?:Duplicate\(\w+_\[itemSlot \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
@@ -30,6 +35,8 @@ _FINISH = re.compile(
 
 def is_covered(source: EmittedText, barrier: StatementText) -> bool:
     """Whether a barrier orders nothing that others do not."""
+    if source.code_at(barrier.span) == _BARRIER and _is_covered_by_loop(source, barrier):
+        return True
     steps = _steps(source)
     if steps is None or source.code_at(barrier.span) != _BARRIER:
         return False
@@ -51,6 +58,66 @@ def _steps(source: EmittedText) -> tuple[tuple[str, str], tuple[str, ...]] | Non
     calls = (call.name for call in source.calls(Span(found[0].end(), end)))
     known = {each.function for each in source.statements}
     return (found[0][2], found[0][4]), tuple(name for name in calls if name in known)
+
+
+def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
+    """Whether a barrier is the first in a branch of what has rows, behind a loop over these rows, in which
+    another one follows the last use of all that instructions use up to the next barrier."""
+    guard = _GUARD.search(source.code, _body(source, barrier.function).start, barrier.span.start)
+    if guard is None:
+        return False
+    own = [each for each in source.statements if each.function == barrier.function]
+    loops = [
+        Span(head.span.end, closing_brace(source.code, source.code.index("{", head.span.end)))
+        for head in own
+        if head.is_head
+        and re.match(_OVER_ROWS.format(guard[1]), source.code[head.span.start : head.span.end])
+    ]
+    loop = max((each for each in loops if each.end < guard.start()), key=lambda each: each.end, default=None)
+    following = _up_to_next(source, own, barrier)
+    if loop is None or not following:
+        return False
+    turn = [each for each in own if loop.start < each.span.start < loop.end]
+    between = [each for each in own if loop.end < each.span.start < guard.start()]
+    known = {each.function for each in source.statements}
+    called = {call.name for each in (*turn, *between) for call in source.calls(each.span)}
+    if called & known or any(_keeps_vector_busy(source, each) for each in between):
+        return False
+    members = set[str]().union(*(_members(source.code_at(each.span)) for each in following))
+    last = max((e.span.start for e in turn if members & _words(source, e)), default=loop.start)
+    barriers = [each.span.start for each in turn if source.code_at(each.span) == _BARRIER]
+    outer = [each for each in barriers if _depth(source, loop.start, each) == 1]
+    return any(each > last for each in outer) and _depth(source, own[0].span.start, loop.start) == 0
+
+
+def _up_to_next(source: EmittedText, own: list[StatementText], barrier: StatementText) -> list[StatementText]:
+    """The instructions between a barrier and the next in its block; none if there are others than those of
+    members of the kernel."""
+    views = set(_VIEW.findall(source.code_at(_body(source, barrier.function))))
+    found = list[StatementText]()
+    for each in own[own.index(barrier) + 1 :]:
+        if _depth(source, barrier.span.end, each.span.start):
+            return []
+        if source.code_at(each.span) == _BARRIER:
+            return found
+        if not _keeps_vector_busy(source, each) or _words(source, each) & views:
+            return []
+        found.append(each)
+    return []
+
+
+def _keeps_vector_busy(source: EmittedText, statement: StatementText) -> bool:
+    call = source.leading_call(statement)
+    return call is not None and source.pipe_of(call) == "V"
+
+
+def _words(source: EmittedText, statement: StatementText) -> set[str]:
+    return set(re.findall(r"\w+", source.code_at(statement.span)))
+
+
+def _depth(source: EmittedText, start: int, end: int) -> int:
+    between = source.code[start:end]
+    return between.count("{") - between.count("}")
 
 
 def _is_ordered_before(

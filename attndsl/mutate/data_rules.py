@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
+from attndsl.mutate.guards import is_filled_behind, needless
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
-from attndsl.mutate.lifetimes import is_scratch, may_overlap
+from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
 from attndsl.mutate.source_model import CallText, Span, closing_brace
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -23,9 +24,12 @@ _SINGLE = re.compile(r"1\Z")
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
 _LOOP = re.compile(r"for \(int64_t (\w+) = \w+;\s+\1 < ([\w.]+);\s+\1 (?:\+= (.+)|\*= 2)\)\s*\Z")
+_WHILE = re.compile(r"while \((\w+) < (\w+)()\)\s*\Z")
 _BODY = re.compile(r"\s*\{\s*(?:PipeBarrier<\w+>\(\);\s*)?([^;{}]*);")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
+_OF_MAXIMA = re.compile(r"\(rowMax_\b")
+_START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
@@ -80,7 +84,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
     What is read ahead for L2 is used nowhere, and a core whose rows begin behind the last has none. Columns
     of a product after the last key are stored because they may be; what stands there is no product of keys in
     any case. No more blocks are launched than there are items, where the plan says so. The turn that drains
-    the pipeline has no keys, whatever its item would be.
+    the pipeline has no keys, whatever its item would be. Other minima that guard against nothing, and lanes
+    that are filled afterwards, :mod:`attndsl.mutate.guards` tells; of these a row has a key less.
     """
     launched = _launched(source)
     for statement in source.statements:
@@ -95,15 +100,19 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             one, other = (source.at(each) for each in call.arguments)
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
+            if call.name in ("CeilDiv", "RoundUp") and _divides(source, call, one, other):
+                continue
             if call.name == "MinOf":
-                if not (_FIRST_ROW.match(one) or _drains(source, call)):
+                if not (_FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)):
                     yield Defect(TAIL, call.span, f"({one})")
                 if (one, other) != launched:
                     yield Defect(TAIL, call.span, f"({other})")
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
             elif call.name == "RoundUp" and not (stores or _divided(source, call, other)):
-                yield Defect(TAIL, call.span, f"({one})")
+                yield Defect(
+                    TAIL, call.span, f"({one} - 1)" if is_filled_behind(source, call) else f"({one})"
+                )
     for argument, field, unit in _parameters(source):
         around = source.statement_at(argument.start)
         warms = around is not None and _WARMS.match(around.function)
@@ -129,6 +138,22 @@ def _launched(source: EmittedText) -> tuple[str, str] | None:
     return ("tiling_.items", "blockCount_") if _BLOCKS.search(source.plan) else None
 
 
+def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
+    """Whether a name stands for a constant of the schedule that is a multiple of another."""
+    around = source.statement_at(call.span.start)
+    if around is None:
+        return False
+    stands = re.compile(rf"const int64_t {re.escape(name)} = ([^;]*);\Z")
+    own = [each for each in source.statements if each.function == around.function]
+    values = [
+        match[1]
+        for each in own
+        if each.span.start < call.span.start and (match := stands.match(source.code_at(each.span)))
+    ]
+    known = known_constants(source)
+    return bool(values) and values[-1] in known and unit in known and known[values[-1]] % known[unit] == 0
+
+
 def _divided(source: EmittedText, call: CallText, unit: str) -> bool:
     """Whether the rest up to a multiple of ``unit`` is divided by it, which needs no rounding."""
     before, after = source.code[: call.span.start].rstrip(), source.code[call.span.end :]
@@ -136,7 +161,10 @@ def _divided(source: EmittedText, call: CallText, unit: str) -> bool:
 
 
 def masks(source: EmittedText) -> Iterator[Defect]:
-    """A mask that begins a lane late, is not applied, or compares the other way."""
+    """A mask that begins a lane late, is not applied, or compares the other way.
+
+    A maximum that starts at 0; where maxima are 0 themselves, at the largest number.
+    """
     for statement in source.statements:
         span, code = statement.span, source.code_at(statement.span)
         for match in _MODE.finditer(source.code, span.start, span.end):
@@ -153,7 +181,18 @@ def masks(source: EmittedText) -> Iterator[Defect]:
             yield dropped(MASK, span)
         if (lowest := code.find("float(kLowest)")) >= 0:
             start = span.start + lowest
-            yield Defect(MASK, Span(start, start + len("float(kLowest)")), "float(0)")
+            start_of_maximum = "float(-kLowest)" if _has_no_maxima(source) else "float(0)"
+            yield Defect(MASK, Span(start, start + len("float(kLowest)")), start_of_maximum)
+
+
+def _has_no_maxima(source: EmittedText) -> bool:
+    """Whether the maxima of all rows are 0, so that 0 is as good a start as any below."""
+    starts = [
+        _START.match(source.code, each.span.start)
+        for each in source.statements
+        if _OF_MAXIMA.search(source.code_at(each.span))
+    ]
+    return bool(starts) and all(each is not None for each in starts)
 
 
 def bounds(source: EmittedText) -> Iterator[Defect]:
@@ -187,7 +226,10 @@ def _sets_nothing(source: EmittedText, head: Span) -> bool:
 
 
 def _takes_the_rest(source: EmittedText, head: Span) -> Defect | None:
-    """Of a loop whose body begins with the minimum of a step and of what is left: one step less."""
+    """Of a loop whose body begins with the minimum of a step and of what is left, or that goes on by one: one
+    step less."""
+    if (last := _runs_out(source, head)) is not None:
+        return last
     loop, body = _LOOP.match(source.code, head.start, head.end), _BODY.match(source.code, head.end)
     if loop is None or body is None:
         return None
@@ -195,6 +237,20 @@ def _takes_the_rest(source: EmittedText, head: Span) -> Defect | None:
     if f"MinOf({step}, {end} - {variable})" not in " ".join(body[1].split()):
         return None
     return Defect(BOUND, Span(loop.end(2), loop.end(2)), f" - {step}")
+
+
+def _runs_out(source: EmittedText, head: Span) -> Defect | None:
+    """Of a loop that goes on by the minimum of the rest of a run and of what is left, which would never end
+    where nothing is: without the steps in the last run of rows."""
+    loop = _WHILE.match(source.code, head.start, head.end)
+    opening = source.code.find("{", head.end)
+    if loop is None or opening < 0:
+        return None
+    body = source.code[opening : closing_brace(source.code, opening)]
+    step = re.search(rf"\b(\w+) =\s+MinOf\((\w+) - \w+ % \2, {loop[2]} - {loop[1]}\);", body)
+    if step is None or not re.search(rf"\b{loop[1]} \+= {step[1]};\s*\Z", body):
+        return None
+    return Defect(BOUND, Span(*loop.span(3)), f" - {step[2]}")
 
 
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:

@@ -42,12 +42,17 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
     for step in _BEFORE_THE_FIRST.finditer(source.code, start, end):
         if step.start(2) == defect.span.start:  # no step before the first has anything to do
             return replace(defect, span=Span(step.end(3), step.end(3)), after=" + 1")
-    turns = _TURNS.match(source.code, start, end)
-    body = None if turns is None else _block(source, statement)
-    if turns is not None and body is not None and not _LAST_STEP.search(source.code_at(body)):
-        # nothing ends with a step here, so that one turn more without keys does nothing
+    if (turns := turns_may_follow(source, statement)) is not None:
         return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3]}")
     return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
+
+
+def turns_may_follow(source: EmittedText, statement: StatementText) -> re.Match[str] | None:
+    """The head of a loop over turns in which nothing ends with a step, so that one more without keys does
+    nothing."""
+    turns = _TURNS.match(source.code, statement.span.start, statement.span.end)
+    body = None if turns is None else _block(source, statement)
+    return None if body is None or _LAST_STEP.search(source.code_at(body)) else turns
 
 
 def _of_parity(source: EmittedText, statement: StatementText, defect: Defect) -> bool:

@@ -11,6 +11,7 @@ from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
 from attndsl.mutate.lifetimes import EARLY, never_together, time_of
+from attndsl.mutate.pieces import is_covered_wait, orders_one_product
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
 
@@ -46,7 +47,10 @@ def dropped_events(source: EmittedText) -> Iterator[Defect]:
 
 
 def swapped_events(source: EmittedText) -> Iterator[Defect]:
-    """A flag set before the last work that it stands for, or waited for after the first that needs it."""
+    """A flag set before the last work that it stands for, or waited for after the first that needs it.
+
+    Not where another wait in front covers it, as it does where a tile is one piece.
+    """
     for one, other in source.neighbours():
         first, second = source.leading_call(one), source.leading_call(other)
         if first is None or second is None:
@@ -55,6 +59,8 @@ def swapped_events(source: EmittedText) -> Iterator[Defect]:
         too_early = second.name == "SetFlag" and early is not None and source.pipe_of(first) == early[0]
         too_late = first.name == "WaitFlag" and late is not None and source.pipe_of(second) == late[1]
         backwards = (first.name, second.name) == ("SetFlag", "WaitFlag") and early == late
+        if too_late and is_covered_wait(source, one):
+            continue
         if too_early or too_late or backwards:
             between = source.text[one.span.end : other.span.start]
             after = source.at(other.span) + between + source.at(one.span)
@@ -68,7 +74,7 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     an id that nothing else has is as good as its own. So is one of two events that are both waited for where
     they are set, or of which one comes after all blocks have waited for each other, and the other does not,
     or that are of different branches of whether keys are split; and one of two flags that are waited for in
-    the order in which they are set.
+    the order in which they are set, in turn or the one before all of the other.
     """
     for _, call in _calls(source):
         if not call.arguments:
@@ -84,11 +90,12 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     of_kind, outstanding = _names_by_kind(source)
     last, over = _of_last_phase(source)
     in_turn, times = _in_turn(source), _times(source)
+    first = _before_others(source)
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
             apart = over if name in last else last if name in over else frozenset()
-            apart |= in_turn.get(name, frozenset())
+            apart |= in_turn.get(name, frozenset()) | first.get(name, frozenset())
             apart |= {each for each in times.keys() & numbers.keys() if _never_both(times, name, each)}
             others = [
                 number
@@ -201,6 +208,40 @@ def _in_turn(source: EmittedText) -> dict[str, frozenset[str]]:
     }
 
 
+def _before_others(source: EmittedText) -> dict[str, frozenset[str]]:
+    """The flags, each with the others of which one is set once and waited for once, always, before the first
+    turn of what does so with the other: the first wait is for the first flag whatever counts them."""
+    places: dict[str, dict[str, list[tuple[str, int, bool]]]] = {}
+    callers = callers_of(source)
+    for statement, call in _calls(source):
+        if call.name not in ("CrossCoreSetFlag", "CrossCoreWaitFlag") or not call.arguments:
+            continue
+        uses = places.setdefault(source.at(call.arguments[0]), {}).setdefault(call.name, [])
+        always = _always_runs(source, statement)
+        above = callers.get(statement.function, set())
+        for each, calling in _calls(source):
+            if calling.name == statement.function and each.function in above:
+                uses.append((each.function, each.span.start, always and _always_runs(source, each)))
+    found: dict[str, set[str]] = {}
+    for one, own in places.items():
+        for other, theirs in places.items():
+            if one != other and all(
+                _is_first(own.get(verb, []), theirs.get(verb, []))
+                for verb in ("CrossCoreSetFlag", "CrossCoreWaitFlag")
+            ):
+                found.setdefault(one, set()).add(other)
+                found.setdefault(other, set()).add(one)
+    return {name: frozenset(others) for name, others in found.items()}
+
+
+def _is_first(own: list[tuple[str, int, bool]], others: list[tuple[str, int, bool]]) -> bool:
+    """Whether there is one use, always, and all others come behind it in the function that leads to it."""
+    if len(own) != 1 or not others:
+        return False
+    ((function, place, always),) = own
+    return always and all(each == function and at > place for each, at, _ in others)
+
+
 def _always_runs(source: EmittedText, statement: StatementText) -> bool:
     """Whether a statement stands in no branch or loop of its function."""
     first = next(each for each in source.statements if each.function == statement.function)
@@ -260,7 +301,9 @@ def missing_barriers(source: EmittedText) -> Iterator[Defect]:
     others cover on every path."""
     for statement, call in _calls(source):
         ends = "PIPE_ALL" in call.template
-        if call.name == "PipeBarrier" and not ends and not is_covered(source, statement):
+        if call.name != "PipeBarrier" or ends or is_covered(source, statement):
+            continue
+        if not orders_one_product(source, statement):
             yield dropped(MISSING_BARRIER, statement.span)
 
 

@@ -36,6 +36,8 @@ _VECTOR = {
     api for each in instruction_classes().values() if each.pipe is Pipe.V for api in each.api_names()
 } - {"DataCopy"}
 """The names of the vector pipe's instructions. A DataCopy is mostly between UB and global memory."""
+Limit = tuple[tuple[str, ...], str]
+"""Tensors whose entries are at most a size of a call, as :mod:`attndsl.mutate.contract_limits` has both."""
 _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
 _BLOCK, _REPEAT = block_elements("float32"), repeat_elements("float32")
@@ -150,12 +152,14 @@ def _fields(parameters: str) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class EmittedText(SourceModel):
     """A text of a project with what is known of its calls, and what stands in others. ``plan``: the host's
-    plan; ``kernel``: the kernel that it is for, None of a kernel itself; ``schedule``: its constants."""
+    plan; ``kernel``: the kernel that it is for, None of a kernel itself; ``schedule``: its constants;
+    ``limits``: what the contract says of entries."""
 
     instructions: Instructions = field(default_factory=lambda: Instructions({}))
     plan: str = ""
     kernel: EmittedText | None = None
     schedule: str = ""
+    limits: frozenset[Limit] = frozenset()
 
     def pipe_of(self, call: CallText) -> str | None:
         """As :meth:`Instructions.pipe_of`."""

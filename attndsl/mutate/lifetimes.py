@@ -1,7 +1,8 @@
 """Buffers of a schedule that are never in use together: where they overlap, nothing changes.
 
-Three kinds of work exclude each other in a kernel: what runs once all blocks have waited for each other, and
-of what runs before, the two branches of whether keys are split. Where the plan splits keys only if that
+Four kinds of work exclude each other in a kernel: what is over before all blocks have waited for each other a
+first time, what runs once they have done so at last, and of what runs between, the two branches of whether
+keys are split. Where the plan splits keys only if that
 leaves each block one item, what such a block does last in its branch comes after all else.
 """
 
@@ -16,12 +17,22 @@ from dataclasses import dataclass
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.last_phase import after_all_blocks
+from attndsl.mutate.last_phase import after_all_blocks, before_all_blocks
 from attndsl.mutate.source_model import SourceModel, Span, closing_brace
+from attndsl.mutate.turns import over_in_time
 
-EARLY, WHOLE, SPLIT, LATE = "before", "keys not split", "keys split", "after all blocks have waited"
-"""When a statement runs: at any place before all blocks wait, in one of the branches there, after it."""
-_APART = {frozenset(pair) for pair in ((WHOLE, SPLIT), (EARLY, LATE), (WHOLE, LATE), (SPLIT, LATE))}
+FIRST, EARLY, WHOLE, SPLIT, LATE = (
+    "first",
+    "before",
+    "keys not split",
+    "keys split",
+    "after all blocks have waited",
+)
+"""When a statement runs: before all else, at any place before all blocks wait, in one of the branches there,
+after it."""
+_APART = {frozenset(pair) for pair in ((WHOLE, SPLIT), (EARLY, LATE), (WHOLE, LATE), (SPLIT, LATE))} | {
+    frozenset((FIRST, each)) for each in (EARLY, WHOLE, SPLIT, LATE)
+}
 _DECLARED = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(k[^;]*);")
 _VALUE = re.compile(r"(k\w+)\s*=\s*((?:[^,()]|\((?:[^()]|\([^()]*\))*\))+)")
 _CHOICE = re.compile(r"\(([^()?:]+) \? ([^()?:]+) : ([^()?:]+)\)")
@@ -139,6 +150,8 @@ def time_of(kernel: EmittedText, place: int) -> str:
     statement = kernel.statement_at(place)
     if statement is not None and statement.function in after_all_blocks(kernel):
         return LATE
+    if statement is not None and statement.function in before_all_blocks(kernel):
+        return FIRST
     return next((time for span, time in _branches(kernel) if span.start <= place < span.end), EARLY)
 
 
@@ -161,9 +174,18 @@ def apart(kernel: EmittedText, one: str, other: str) -> bool:
     needs."""
     times = uses(kernel)
     first, second = (times.get(each, frozenset((EARLY,))) for each in (one, other))
+    if (first == {FIRST}) != (second == {FIRST}) and FIRST not in first & second:
+        return True
     if any(LATE in each and each & {EARLY, SPLIT} for each in (first, second)):
         return False
+    if any(_is_kept_from_the_first(each) for each in (first, second)):
+        return False
     return all(_exclude(kernel, each, another) for each in first for another in second)
+
+
+def _is_kept_from_the_first(times: frozenset[str]) -> bool:
+    """Whether a buffer may hold what was computed first for work that comes later."""
+    return FIRST in times and len(times) > 1
 
 
 def never_together(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -208,6 +230,11 @@ def _members(kernel: EmittedText) -> dict[str, str]:
     return {match[1]: match[2] for match in _MEMBER.finditer(kernel.code)}
 
 
+def known_constants(source: EmittedText) -> Mapping[str, int]:
+    """The constants of the schedule that a text is compiled with."""
+    return _known(source)[0]
+
+
 @kept
 def _known(source: EmittedText) -> tuple[dict[str, int], list[Buffers]]:
     known = constants(source.schedule)
@@ -227,7 +254,7 @@ def may_overlap(source: EmittedText, buffer: str, distance: str) -> bool:
     before = {name: at for name, at in memory.at.items() if at < memory.at[buffer]}
     behind = {name: at - number for name, at in memory.at.items() if name not in before}
     return all(
-        apart(_kernel_of(source), one, other)
+        apart(_kernel_of(source), one, other) or over_in_time(_kernel_of(source), one, other, moved == at)
         for one, at in before.items()
         for other, moved in behind.items()
         if moved < at + memory.extent(one) and at < moved + memory.extent(other)
@@ -245,6 +272,8 @@ def is_scratch(source: EmittedText, place: int, member: str, other: str) -> bool
     if own is None or members[other] not in own.at:
         return False
     time, room = time_of(kernel, place), own.within(own.at[members[other]], own.extent(members[member]))
+    times = [uses(kernel).get(name, frozenset((time,))) for name in room]
     return all(
-        _exclude(kernel, time, each) for name in room for each in uses(kernel).get(name, frozenset((time,)))
+        not _is_kept_from_the_first(each) and all(_exclude(kernel, time, another) for another in each)
+        for each in times
     )

@@ -11,6 +11,7 @@ from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import UserError
 from attndsl.mutate import data_rules, event_rules, plan_rules
 from attndsl.mutate.bench import RUNTIME_HEADER, KernelFiles, Trial
+from attndsl.mutate.contract_limits import limits_of
 from attndsl.mutate.defects import Defect, Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Instructions
 from attndsl.mutate.source_model import SourceModel, Span
@@ -115,7 +116,8 @@ def _source(file: str, of: KernelFiles, kernel: EmittedText | None = None) -> Em
     """A file of a kernel; ``kernel``: its text, of others."""
     known = Instructions.of(of.files.get(RUNTIME_HEADER, ""))
     constants = "".join(of.files.get(name, "") for name in (DEVICE_HEADER, of.schedule))
-    return EmittedText(of.files[file], known, of.files[of.plan], kernel, constants)
+    limits = limits_of(of.source, of.mode)
+    return EmittedText(of.files[file], known, of.files[of.plan], kernel, constants, limits)
 
 
 def _in_file(

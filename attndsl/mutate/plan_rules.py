@@ -143,12 +143,14 @@ def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
     """The flags of passed tensors, and their truth, with which a place of the plan decides something.
 
     These are the flags of the conditional expressions around it, and those for which blocks wait for each
-    other.
+    other, where it is about that.
     """
     statement = source.statement_at(place.start)
     if statement is None:
         return {}
     found = {}
+    if _MODE.search(source.code, statement.span.start, statement.span.end):
+        found = _of_waiting_blocks(source)
     for match in _GIVEN.finditer(source.code, statement.span.start, statement.span.end):
         if match[3] and match.end() <= place.start:
             colon = _other_branch(source.code, match.end() - 1)
@@ -156,6 +158,13 @@ def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
         elif statement.function == "BlocksWait":
             found[match[1]] = match[2] == "!="
     return found
+
+
+def _of_waiting_blocks(source: SourceModel) -> dict[str, bool]:
+    """The flags for which blocks wait for each other; none where something else may let them wait, too."""
+    inside = [each for each in source.statements if each.function == "BlocksWait"]
+    text = "".join(source.code_at(each.span) for each in inside)
+    return {} if "||" in text else {match[1]: match[2] == "!=" for match in _GIVEN.finditer(text)}
 
 
 def _other_branch(code: str, question: int) -> int:

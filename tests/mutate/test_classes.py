@@ -534,3 +534,37 @@ def test_a_switch_is_tried_with_a_kernel_that_reads_what_its_cases_compute() -> 
         return plan_rules.switched_fields(EmittedText(SWITCH), Span(start, start + 1))
 
     assert (fields("problem.queryLayout"), fields("tiling.b")) == ({"a"}, frozenset())
+
+
+MODE = """
+bool BlocksWait(const Problem &problem)
+{{
+    return problem.maskGiven != 0{};
+}}
+void PlanLaunch(const Problem &problem)
+{{
+    plan.scheduleMode = BlocksWait(problem) ? kBatchMode : 0;
+    plan.status = problem.empty;
+}}
+"""
+
+
+def test_the_mode_of_a_launch_is_tried_with_a_kernel_whose_blocks_wait() -> None:
+    def flags(text: str, place: str) -> dict[str, bool]:
+        start = text.index(place)
+        return plan_rules.wanted_flags(EmittedText(text), Span(start, start + 1))
+
+    assert flags(MODE.format(""), "kBatchMode") == {"maskGiven": True}
+    assert flags(MODE.format(""), "problem.empty") == {}
+    assert flags(MODE.format(" || tiling.splits > 1"), "kBatchMode") == {}
+
+
+def test_what_a_constant_stands_for_has_no_tail_where_it_is_a_multiple() -> None:
+    def made(value: str) -> list[str]:
+        text = f"void Stage()\n{{\nconst int64_t cols = {value};\nLoad(x, CeilDiv(cols, kFractal));\n}}\n"
+        schedule = "constexpr int64_t kFractal = 16, kBaseK = 128, kOddRows = 24;"
+        source = EmittedText(text, Instructions.of(RUNTIME), schedule=schedule)
+        return [each.after for each in data_rules.tails(source) if "kFractal" in each.after]
+
+    assert made("kBaseK") == []
+    assert made("kOddRows") == made("keys") == ["((cols) / (kFractal))"]

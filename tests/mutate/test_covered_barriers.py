@@ -101,3 +101,45 @@ def test_a_barrier_that_nothing_covers_is_left_out(old: str, new: str, made: set
 def test_several_items_whose_keys_are_split_need_the_barrier_between() -> None:
     """One starts rows where the sums of another are read, with nothing between."""
     assert left_out(STEPS, PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "2")) == {START}
+
+
+TILE = """
+void SoftmaxTile(int64_t rows)
+{
+    for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+        auto score = View<float>(ub_, kScoreAt);
+        Add(sumBlocks_[r0], score, score, 8);
+        PipeBarrier<PIPE_V>();
+        Cast(prob_, score, RoundMode::CAST_RINT, 8);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+    }
+    CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+    if (rows > 0) {
+        PipeBarrier<PIPE_V>();  // sums
+        Add(tileSum_, sumBlocks_, sumBlocks_, 8);
+        PipeBarrier<PIPE_V>();
+        Add(rowSum_, rowSum_, tileSum_, 8);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Cast(prob_, score", "Add(sumBlocks_[r0], score, score, 8);\n        Cast(prob_, score"),
+        ("if (rows > 0)", "if (keys > 0)"),
+        ("r0 < rows;", "r0 < keys;"),
+        (
+            "        PipeBarrier<PIPE_V>();\n        Cast(prob_, score, RoundMode::CAST_RINT, 8);",
+            "        if (whole) {\n            PipeBarrier<PIPE_V>();\n        }\n        Exp(prob_, x, 8);",
+        ),
+        ("    CrossCoreSet", "    Duplicate(sumBlocks_, 0.0f, 8);\n    CrossCoreSet"),
+        ("Add(tileSum_, sumBlocks_, sumBlocks_, 8);", "Add(tileSum_, score, sumBlocks_, 8);"),
+        ("        PipeBarrier<PIPE_V>();\n        Add(rowSum_", "        Add(rowSum_"),
+    ],
+)
+def test_a_barrier_behind_a_loop_over_rows_that_has_one(old: str, new: str) -> None:
+    text = TILE.replace(old, new)
+    assert text != TILE
+    assert ("sums" not in left_out(TILE)) and ("sums" in left_out(text))

@@ -178,6 +178,63 @@ def test_flags_that_are_set_and_waited_for_in_turn_may_have_one_counter() -> Non
     assert numbers(inside) == ["2", "0"]
 
 
+RELEASED = """
+constexpr uint16_t kProbReady = 0;
+constexpr uint16_t kEndsReady = 1;
+void RunVector()
+{
+    ReleaseEnds();
+    for (int64_t turn = 0; turn < turns; ++turn) {
+        SoftmaxTile();
+    }
+}
+void RunCube()
+{
+    AwaitEnds();
+    for (int64_t turn = 0; turn < turns; ++turn) {
+        AwaitProbabilities();
+    }
+}
+void ReleaseEnds()
+{
+    CrossCoreSetFlag<2, PIPE_MTE3>(kEndsReady);
+}
+void SoftmaxTile()
+{
+    CrossCoreSetFlag<2, PIPE_MTE3>(kProbReady);
+}
+void AwaitEnds()
+{
+    CrossCoreWaitFlag(kEndsReady);
+}
+void AwaitProbabilities()
+{
+    CrossCoreWaitFlag(kProbReady);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "    CrossCoreWaitFlag(kEndsReady);",
+            "    if (late) {\n        CrossCoreWaitFlag(kEndsReady);\n    }",
+        ),
+        ("    AwaitEnds();\n    for", "    for"),
+        (
+            "        AwaitProbabilities();\n    }\n",
+            "        AwaitProbabilities();\n    }\n    AwaitEnds();\n",
+        ),
+        ("    ReleaseEnds();\n", "    SoftmaxTile();\n    ReleaseEnds();\n"),
+    ],
+)
+def test_a_flag_before_all_of_another_may_have_its_counter(old: str, new: str) -> None:
+    text = RELEASED.replace(old, new)
+    assert text != RELEASED
+    assert numbers(RELEASED) == [] and numbers(text) == ["1", "0"]
+
+
 def test_events_of_different_branches_may_have_one_id() -> None:
     constants = "constexpr int32_t kResultReady = 0;\nconstexpr int32_t kSumReady = 1;\nvoid Stage()\n{\n"
     event = "SetFlag<HardEvent::V_MTE3>(k{0}Ready);\nExp(x, x, 8);\nWaitFlag<HardEvent::V_MTE3>(k{0}Ready);\n"

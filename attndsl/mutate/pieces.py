@@ -1,0 +1,191 @@
+"""What a kernel has for tiles of several pieces, where the schedule makes each tile one piece.
+
+A loop over the pieces then has one turn. Two slots that change once a tile change together, so that the wait
+for one, which is freed last, covers that for the other. Nor does a product add to an earlier one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attndsl.base.facts import kept
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.last_phase import body_of, callers_of
+from attndsl.mutate.lifetimes import known_constants
+from attndsl.mutate.source_model import Span, StatementText, closing_brace
+
+_LOOP = re.compile(r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= (k\w+)\)\s*\{")
+_LEAST = r"\bconst int64_t {0} = MinOf\((k\w+), [^;]*\);"
+_TOGGLE = re.compile(r"\b(\w+Slot_) \^= 1;")
+_EVENT = re.compile(r"(?:Wait|Set)Flag<HardEvent::(\w+)>\((k\w+) \+ (\w+Slot_)\);\Z")
+_STAGE = r"if \((?:[\w> ]+ && )?([\w.]+) < (\w+)\.tiles\) \{{ {0}\("
+_AWAITS = re.compile(r"\s*CrossCoreWaitFlag\((k\w+)\);\s*\Z")
+_ADDS = re.compile(r"MmadParams\([^;]*, (\w+) == 0\)\)?;?")
+
+
+@kept
+def single_turns(source: EmittedText) -> tuple[Span, ...]:
+    """The bodies of loops that have one turn each time: over as many keys as a tile has at most, in steps of
+    no fewer."""
+    known = known_constants(source)
+    found = []
+    for head in source.statements:
+        loop = _LOOP.match(source.code, head.span.start) if head.is_head else None
+        if loop is None:
+            continue
+        body = source.code_at(body_of(source, head.function))
+        most = re.findall(_LEAST.format(loop[2]), " ".join(body.split()))
+        if len(most) == 1 and known.get(most[0], 1 << 62) <= known.get(loop[3], 0):
+            opening = loop.end() - 1
+            found.append(Span(opening + 1, closing_brace(source.code, opening)))
+    return tuple(found)
+
+
+def orders_one_product(source: EmittedText, barrier: StatementText) -> bool:
+    """Whether a barrier stands before the only product that a sum has."""
+    if source.code_at(barrier.span) != "PipeBarrier<PIPE_M>();":
+        return False
+    following = next((each for each in source.statements if each.span.start > barrier.span.end), None)
+    call = None if following is None else source.leading_call(following)
+    inside = [each for each in single_turns(source) if each.start <= barrier.span.start < each.end]
+    if following is None or call is None or call.name != "Mmad" or not inside:
+        return False
+    # the innermost loop that the first product of a sum is told by
+    loop = max(inside, key=lambda each: each.start)
+    adds = _ADDS.search(" ".join(source.code_at(following.span).split()))
+    variable = re.search(r"for \(int64_t (\w+) = 0;[^{}]*\{\Z", source.code[: loop.start])
+    return adds is not None and variable is not None and adds[1] == variable[1]
+
+
+def is_covered_wait(source: EmittedText, wait: StatementText) -> bool:
+    """Whether what a wait for a slot orders is ordered by an earlier one: by that for a slot that is freed
+    after it and changes with it, or by that for what the vector cores made of the same product."""
+    event = _EVENT.match(source.code_at(wait.span))
+    if event is None:
+        return False
+    return _is_covered_by_slot(source, wait, event) or _is_covered_by_tile(source, wait, event)
+
+
+def _is_covered_by_slot(source: EmittedText, wait: StatementText, event: re.Match[str]) -> bool:
+    """Whether another event of the same pipes is waited for before this one, and set after it, for a slot
+    that changes as often."""
+    before = [
+        each
+        for each in source.statements
+        if each.function == wait.function and each.span.start < wait.span.start
+    ]
+    for each in before:
+        other = _EVENT.match(source.code_at(each.span))
+        if other is None or other[1] != event[1] or other[3] == event[3]:
+            continue
+        own = _stretches(source, other, event)
+        if (
+            own
+            and any(start == each.span.start for start, _ in own)
+            and _changes_alike(source, own, event[3])
+        ):
+            return True
+    return False
+
+
+def _stretches(
+    source: EmittedText, outer: re.Match[str], inner: re.Match[str]
+) -> tuple[tuple[int, int], ...] | None:
+    """From each wait for the outer slot to where it changes; None if the inner one is not waited for, freed
+    and changed once in each, before the outer one is freed."""
+    found = []
+    for start, wait in _places(source, "Wait", outer):
+        end = source.code.find(f"{outer[3]} ^= 1;", start)
+        between = source.code[start:end]
+        once = [
+            between.count(f"WaitFlag<HardEvent::{inner[1]}>({inner[2]} + {inner[3]});"),
+            between.count(f"SetFlag<HardEvent::{inner[1]}>({inner[2]} + {inner[3]});"),
+            between.count(f"{inner[3]} ^= 1;"),
+            between.count(f"SetFlag<HardEvent::{outer[1]}>({outer[2]} + {outer[3]});"),
+        ]
+        freed = between.rfind(f"SetFlag<HardEvent::{outer[1]}>({outer[2]}")
+        changed = between.rfind(f"{inner[3]} ^= 1;")
+        if end < 0 or once != [1, 1, 1, 1] or freed < changed or not _runs_once(source, start, wait, end):
+            return None
+        found.append((start, end))
+    return tuple(found)
+
+
+def _places(source: EmittedText, verb: str, event: re.Match[str]) -> list[tuple[int, StatementText]]:
+    text = f"{verb}Flag<HardEvent::{event[1]}>({event[2]} + {event[3]});"
+    return [(each.span.start, each) for each in source.statements if source.code_at(each.span) == text]
+
+
+def _runs_once(source: EmittedText, start: int, wait: StatementText, end: int) -> bool:
+    """Whether what stands between two places runs once each time: in bare blocks, or loops of one turn, or
+    branches that hold no event and no slot."""
+    singles = {each.start - 1 for each in single_turns(source)}
+    heads = [
+        each
+        for each in source.statements
+        if each.is_head and start < each.span.start < end and each.function == wait.function
+    ]
+    for head in heads:
+        opening = source.code.find("{", head.span.end)
+        inside = source.code[opening : closing_brace(source.code, opening)]
+        if opening not in singles and ("Flag<" in inside or _TOGGLE.search(inside)):
+            return False
+    return True
+
+
+def _changes_alike(source: EmittedText, stretches: tuple[tuple[int, int], ...], slot: str) -> bool:
+    """Whether a slot changes in these stretches alone, once in each, as it does there."""
+    places = [match.start() for match in _TOGGLE.finditer(source.code) if match[1] == slot]
+    return len(places) == len(stretches) and all(
+        any(start < place < end for start, end in stretches) for place in places
+    )
+
+
+def _is_covered_by_tile(source: EmittedText, wait: StatementText, event: re.Match[str]) -> bool:
+    """Whether a step waits for what became of the product of two steps before, whose loads freed the slot:
+    with two slots and one piece a tile, these were the last in it, or later ones."""
+    known = known_constants(source)
+    if event[1] != "MTE1_MTE2" or known.get("kPrefetch") != 2:
+        return False
+    loops = [each for each in single_turns(source) if each.start <= wait.span.start < each.end]
+    body = body_of(source, wait.function)
+    depth = source.code[loops[0].start : wait.span.start] if len(loops) == 1 else "{"
+    toggles = [match for match in _TOGGLE.finditer(source.code) if match[1] == event[3]]
+    callers = callers_of(source).get(wait.function, set())
+    if len(loops) != 1 or len(toggles) != 1 or not loops[0].start < toggles[0].start() < loops[0].end:
+        return False
+    if len(_places(source, "Wait", event)) != 1 or len(callers) != 1:
+        return False
+    (caller,) = callers
+    steps = " ".join(source.code_at(body_of(source, caller)).split())
+    own = re.search(_STAGE.format(wait.function), steps)
+    after = source.code[loops[0].end : body.end]
+    sets = re.findall(r"CrossCoreSetFlag<2, PIPE_FIX>\((k\w+)\);", after)
+    if own is None or depth.count("if (") or not sets:
+        return False
+    return _awaits_two_before(source, steps[: own.start()], sets[-1])
+
+
+def _awaits_two_before(source: EmittedText, steps: str, product: str) -> bool:
+    """Whether the stage before waits for what the vector cores set after they have waited for the product of
+    the step that is ``kPrefetch`` before."""
+    for name in dict.fromkeys(each.function for each in source.statements):
+        awaits = _AWAITS.match(source.code_at(body_of(source, name)))
+        stage = re.search(
+            rf"if \(stepsBegun_ > kPrefetch && earlier\.tile < earlierWork\.tiles\) \{{ {name}\(\); \}} \Z",
+            steps,
+        )
+        if awaits is None or stage is None:
+            continue
+        uses = [
+            [each for each in source.statements if source.code_at(each.span).endswith(f"({flag});")]
+            for flag in (product, awaits[1])
+        ]
+        waits = [each for each in uses[0] if source.code_at(each.span).startswith("CrossCoreWaitFlag")]
+        sets = [each for each in uses[1] if source.code_at(each.span).startswith("CrossCoreSetFlag")]
+        if len(waits) == len(sets) == 1 and waits[0].function == sets[0].function:
+            return (
+                waits[0].span.start < sets[0].span.start
+                and "earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;" in steps
+            )
+    return False

@@ -1,0 +1,149 @@
+"""Buffers of the vector pipe alone, one of which is over when the other begins, with barriers between.
+
+Their contents need not be kept at the same time: in each turn of a loop one is written, read for the last
+time, and then the other; or a function that a core runs last writes one when all others are over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from attndsl.base.facts import kept
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.last_phase import body_of, callers_of
+from attndsl.mutate.source_model import Span, StatementText, closing_brace
+
+BARRIER = "PipeBarrier<PIPE_V>();"
+_MEMBER = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
+_LANEWISE = frozenset({"Add", "Sub", "Mul", "Max", "Min"})
+"""Instructions that may write their result over an operand."""
+
+
+def over_in_time(kernel: EmittedText, one: str, other: str, same_place: bool) -> bool:
+    """Whether one of two buffers, by the constants that are their addresses, is over when the other begins.
+
+    ``same_place``: whether both begin at one address, so that an instruction may write one over the other.
+    """
+    return any(
+        _in_each_turn(kernel, early, late, same_place) or _at_last(kernel, early, late)
+        for early, late in ((one, other), (other, one))
+    )
+
+
+@kept
+def _uses(kernel: EmittedText) -> dict[str, list[tuple[StatementText, str]]]:
+    """The statements that use members, by the addresses of the members, with the members' names; nothing of
+    a buffer whose address is used beside."""
+    names = {match[1]: match[2] for match in _MEMBER.finditer(kernel.code)}
+    found: dict[str, list[tuple[StatementText, str]]] = {each: [] for each in names.values()}
+    for statement in kernel.statements:
+        code = kernel.code_at(statement.span)
+        if _MEMBER.match(code):
+            continue
+        for word in dict.fromkeys(re.findall(r"\b(?:\w+_|k\w+At)\b", code)):
+            if word in names and names[word] in found:
+                found[names[word]].append((statement, word))
+            found.pop(word, None)
+    return found
+
+
+def _by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str]]) -> bool:
+    calls = [kernel.leading_call(statement) for statement, _ in uses]
+    return bool(calls) and all(call is not None and kernel.pipe_of(call) == "V" for call in calls)
+
+
+def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) -> bool:
+    """Whether both are used in one turn of one loop alone, each written whole by its first instruction."""
+    first, second = _uses(kernel).get(early, []), _uses(kernel).get(late, [])
+    if not (_by_vector_pipe(kernel, first) and _by_vector_pipe(kernel, second)):
+        return False
+    start, end = first[0][0], second[-1][0]
+    loop = _loop_around(kernel, start.span.start)
+    if loop is None or not (loop.start < second[0][0].span.start and end.span.end <= loop.end):
+        return False
+    last, begin = first[-1][0], second[0][0]
+    if last.span.start > begin.span.start or not (_writes(kernel, *first[0]) and _writes(kernel, *second[0])):
+        return False
+    overwrites = last is begin and same_place and _is_lanewise(kernel, begin)
+    ordered = overwrites or (last is not begin and _barrier_in(kernel, last.span.end, begin, loop))
+    always = _is_straight(kernel, start, loop) and _is_straight(kernel, begin, loop)
+    return ordered and always and _barrier_in(kernel, loop.start, start, loop)
+
+
+def _at_last(kernel: EmittedText, early: str, late: str) -> bool:
+    """Whether a core uses one buffer in the last function that it runs alone, after a barrier, and the other
+    in earlier ones."""
+    first, second = _uses(kernel).get(early, []), _uses(kernel).get(late, [])
+    if not _by_vector_pipe(kernel, first) or not _by_vector_pipe(kernel, second[:1]):
+        return False
+    functions = {each.function for each, _ in second}
+    own = second[0][0].function
+    callers = callers_of(kernel).get(own, set())
+    if functions != {own} or len(callers) != 1 or own in {each.function for each, _ in first}:
+        return False
+    (root,) = callers
+    body = body_of(kernel, own)
+    known = {each.function for each in kernel.statements}
+    calls = [
+        (each.span.start, call.name)
+        for each in kernel.statements
+        if each.function == root
+        for call in kernel.calls(each.span)
+        if call.name in known
+    ]
+    place, name = calls[-1]
+    return (
+        name == own
+        and sum(each == own for _, each in calls) == 1
+        and _depth(kernel, body_of(kernel, root).start, place) == 0
+        and not any(call.name in known for call in kernel.calls(body))
+        and _barrier_in(kernel, body.start, second[0][0], body)
+    )
+
+
+def _loop_around(kernel: EmittedText, place: int) -> Span | None:
+    """The body of the innermost loop around a place."""
+    found = None
+    for head in kernel.statements:
+        if head.is_head and head.span.end <= place and kernel.code.startswith("for (", head.span.start):
+            opening = kernel.code.index("{", head.span.end)
+            end = closing_brace(kernel.code, opening)
+            if opening < place < end:
+                found = Span(opening + 1, end)
+    return found
+
+
+def _depth(kernel: EmittedText, start: int, place: int) -> int:
+    between = kernel.code[start:place]
+    return between.count("{") - between.count("}")
+
+
+def _is_straight(kernel: EmittedText, statement: StatementText, block: Span) -> bool:
+    """Whether a statement stands in a block itself, in no branch of it."""
+    return _depth(kernel, block.start, statement.span.start) == 0
+
+
+def _barrier_in(kernel: EmittedText, after: int, before: StatementText, block: Span) -> bool:
+    """Whether a barrier of a block itself stands between two places."""
+    return any(
+        after <= each.span.start < before.span.start
+        and kernel.code_at(each.span) == BARRIER
+        and _is_straight(kernel, each, block)
+        for each in kernel.statements
+    )
+
+
+def _writes(kernel: EmittedText, statement: StatementText, member: str) -> bool:
+    """Whether an instruction writes a member from its first lane on, and does not read it."""
+    call = kernel.leading_call(statement)
+    if call is None or not call.arguments:
+        return False
+    others = " ".join(kernel.code_at(each) for each in call.arguments[1:])
+    return kernel.code_at(call.arguments[0]) == member and re.search(rf"\b{member}\b", others) is None
+
+
+def _is_lanewise(kernel: EmittedText, statement: StatementText) -> bool:
+    """Whether an instruction takes its operands from their first lanes on, lane by lane."""
+    call = kernel.leading_call(statement)
+    return call is not None and call.name in _LANEWISE and len(call.arguments) == 4

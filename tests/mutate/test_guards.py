@@ -1,0 +1,163 @@
+"""Minima and roundings that guard against nothing, each with a near twin that guards against something."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import data_rules
+from attndsl.mutate.contract_limits import limits_of
+from attndsl.mutate.defects import Rule, defects_of
+from attndsl.mutate.instructions import EmittedText, Helper, Instructions, Limit
+
+SCHEDULE = "constexpr int64_t kTileKeys = 512;\nconstexpr int64_t kRowsPerStep = 16;\n"
+KNOWN = Instructions({"Load": Helper("MTE2", ()), "SumOfBlocks": Helper("V", ())})
+
+
+def made(
+    text: str,
+    rule: Rule = data_rules.tails,
+    *,
+    plan: str = "",
+    schedule: str = SCHEDULE,
+    limits: frozenset[Limit] = frozenset(),
+) -> list[str]:
+    """What a rule puts in place of something in the function, or functions, of a kernel."""
+    text = text if text.startswith("void") else f"void Stage()\n{{\n{text}\n}}\n"
+    source = EmittedText(text, KNOWN, plan, None, schedule, limits)
+    return [each.after for each in defects_of(source, [rule])]
+
+
+TURNS = """const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {{
+    {}
+}}"""
+
+
+def test_turns_that_do_nothing_may_be_more() -> None:
+    assert made(TURNS.format("Steps(turn);")) == ["(blockCount_)"]
+    writes = "if (earlier.tile == work.steps - 1) { WriteRows(); }"
+    assert made(TURNS.format(writes)) == ["(blockCount_)", "(tiling_.items)"]
+
+
+DOUBLING = """for (int64_t lanes = 64; lanes < kTileKeys; lanes *= 2) {
+    Adds(places_[lanes], places_, float(lanes), MinOf(lanes, kTileKeys - lanes));
+}"""
+
+
+def test_lanes_that_double_to_the_end() -> None:
+    assert made(DOUBLING) == ["(kTileKeys - lanes)"]
+    assert len(made(DOUBLING, schedule=SCHEDULE.replace("512", "384"))) == 2
+    assert len(made(DOUBLING.replace("*= 2", "+= 64"))) == 2
+
+
+GROUPS = """const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+    const int64_t groupRows = MinOf(8, stepRows - r8);
+    Add(partial[r8 * kPitch], partial[r8 * kPitch], lse_, groupRows * kPitch);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("partial[r8 * kPitch]", "partial[(r0 + r8) * kPitch]"),
+        ("Add(partial[r8 * kPitch], partial[r8 * kPitch], lse_,", "Load(partial[r8 * kPitch], "),
+        ("r8 += 8", "r8 += 4"),
+        ("MinOf(kRowsPerStep,", "MinOf(kTileRows,"),
+    ],
+)
+def test_rows_of_a_last_group_that_are_none_of_another_step(old: str, new: str) -> None:
+    assert "(8)" not in made(GROUPS)
+    assert "(8)" in made(GROUPS.replace(old, new))
+
+
+SPLIT = """void Decode()
+{{
+    found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+    found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+    found.steps = MaxOf(found.tiles, 1);
+}}
+void Scores()
+{{
+    const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+}}
+void Run()
+{{
+    if (work.tiles > 0) {{
+        Begin();
+    }}
+    if ({}) {{
+        Scores();
+    }}
+    {}
+}}
+"""
+
+
+def test_a_split_without_tiles_begins_anywhere() -> None:
+    first = "(found.split * tilesPerSplit)"
+    assert first not in made(SPLIT.format("tile < work.tiles", ""))
+    assert first in made(SPLIT.format("tile < work.steps", ""))
+    assert first in made(SPLIT.format("tile < work.tiles", "Warm(work.firstTile);"))
+    assert first in made(SPLIT.format("tile < work.tiles", "if (work.tiles == 0) { Begin(); }"))
+
+
+LENGTHS = """found.lengthsOfBatch = lengthsGm_.GetValue(found.batch);
+const int64_t end = MinOf(found.lengthsOfBatch{}, tiling_.keyCapacity);"""
+
+
+def test_lengths_that_the_contract_keeps_within_the_rows() -> None:
+    limits = frozenset({(("lengths",), "W * R")})
+    plan = "tiling.keyCapacity = problem.W * problem.R;"
+    assert made(LENGTHS.format(""), plan=plan, limits=limits) == ["(tiling_.keyCapacity)"]
+    assert len(made(LENGTHS.format(" + 1"), plan=plan, limits=limits)) == 2
+    assert len(made(LENGTHS.format(""), plan=plan.replace("R", "S"), limits=limits)) == 2
+    assert len(made(LENGTHS.format(""), plan=plan)) == 2
+
+
+def test_limits_of_every_call_alone() -> None:
+    """Entries for a ring, or for batch rows that take no part, may be above the rows of the cache."""
+    found = limits_of("self_attention", "self_attention_pa_encoder")
+    assert {(("seqlen",), "qRows"), (("seqlen", "seqlen"), "kvRows")} <= found
+    assert not any("tokenoffset" in names for names, _ in limits_of("self_attention", "self_attention"))
+
+
+ROW = """Muls(score[row * kTileKeys], score[row * kTileKeys], scale, RoundUp(keys, kRepeatLanes));
+PipeBarrier<PIPE_V>();
+if (keys % kRepeatLanes != 0) {{
+    {}
+}}
+SumOfBlocks(lanes_, score, stepRows);"""
+
+
+def test_lanes_that_are_filled_afterwards() -> None:
+    """A row has a key less instead."""
+    fill = "FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f, rows, kTileKeys);"
+    assert made(ROW.format(fill)) == ["(keys - 1)"]
+    assert made(ROW.format("PipeBarrier<PIPE_V>();")) == ["(keys)"]
+    assert made(ROW.format(fill).replace("Muls", "Load")) == ["(keys)"]
+
+
+RUNS = """int64_t row = 0;
+while (row < rows) {
+    const int64_t count = MinOf(run - taskRow % run, rows - row);
+    Store(global, local[row * pitch], count);
+    row += count;
+}"""
+
+
+def test_a_loop_by_what_is_left_ends_before_its_last_run() -> None:
+    """Once more, it would never end."""
+    assert made(RUNS, data_rules.bounds) == [" - run"]
+    assert made(RUNS.replace("row += count", "row += run"), data_rules.bounds) == ["<="]
+
+
+MAXIMA = """Duplicate(rowMax_[slot * kRows], 0.0f, rows);
+Duplicate(mergedMax_, float(kLowest), lanes);
+{}"""
+
+
+def test_a_maximum_of_zeros_starts_above_them() -> None:
+    assert made(MAXIMA.format(""), data_rules.masks) == ["float(-kLowest)"]
+    update = "CopyLanes(rowMax_[slot * kRows], newMax_, rows);"
+    assert made(MAXIMA.format(update), data_rules.masks) == ["float(0)"]

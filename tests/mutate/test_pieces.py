@@ -1,0 +1,139 @@
+"""Where a tile is one piece, waits and barriers that order several are no defect; in a near twin they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import event_rules
+from attndsl.mutate.instructions import EmittedText, Instructions
+
+SCHEDULE = "constexpr int64_t kTileKeys = 128, kBaseN = 128, kBaseK = 128, kRing = 3, kPrefetch = kRing - 1;"
+KERNEL = """
+void RunCube()
+{
+    const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
+    if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+        AwaitProbabilities();
+    }
+    if (tile < work.tiles) {
+        ScoreTile();
+    }
+    if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+        WeightedTile();
+    }
+}
+void AwaitProbabilities()
+{
+    CrossCoreWaitFlag(kProbReady);
+}
+void ScoreTile()
+{
+    const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+    WaitFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+    LoadData(left, queryL1, 1);
+    for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+        WaitFlag<HardEvent::MTE1_MTE2>(kKeyFree + keySlot_);
+        DataCopy(keyL1, keyGm_, 1);
+        WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        LoadData(right, keyL1, 1);
+        Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        rightSlot_ ^= 1;
+        SetFlag<HardEvent::MTE1_MTE2>(kKeyFree + keySlot_);
+        keySlot_ ^= 1;
+    }
+    SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+    leftSlot_ ^= 1;
+    CrossCoreSetFlag<2, PIPE_FIX>(kScoreReady);
+}
+void WeightedTile()
+{
+    const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+    for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
+        WaitFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+        LoadData(left, probL1, 1);
+        WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        LoadData(right, valueL1, 1);
+        if (rows < 10) {
+            PipeBarrier<PIPE_M>();
+        }
+        Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));
+        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        rightSlot_ ^= 1;
+        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+        leftSlot_ ^= 1;
+    }
+}
+void SoftmaxTile()
+{
+    CrossCoreWaitFlag(kScoreReady);
+    CrossCoreSetFlag<2, PIPE_MTE3>(kProbReady);
+}
+"""
+LEFT, RIGHT, KEY = "kLeftFree", "kRightFree", "kKeyFree"
+
+
+def late(old: str = "", new: str = "", schedule: str = SCHEDULE) -> list[str]:
+    """The slots for which some mutant waits late."""
+    source = text_of(old, new, schedule)
+    found = (source.at(each.span) for each in event_rules.swapped_events(source))
+    return [each.partition("(")[2].partition(" ")[0] for each in found if each.startswith("Wait")]
+
+
+def text_of(old: str, new: str, schedule: str) -> EmittedText:
+    text = KERNEL.replace(old, new) if old else KERNEL
+    assert (text != KERNEL) == bool(old)
+    return EmittedText(text, Instructions({}), "", None, schedule)
+
+
+def test_one_piece_is_covered_by_waits_in_front() -> None:
+    assert late() == [LEFT, LEFT]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "made"),
+    [
+        ("kBaseN = 128", "kBaseN = 64", [LEFT, KEY, RIGHT, LEFT, RIGHT]),  # several pieces
+        ("kRing = 3", "kRing = 4", [LEFT, KEY, LEFT]),  # a tile between that no one waited for
+        ("kRing = 3", "kRing = 2", [LEFT, KEY, LEFT]),
+    ],
+)
+def test_another_schedule(old: str, new: str, made: list[str]) -> None:
+    assert late(schedule=SCHEDULE.replace(old, new)) == made
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "made"),
+    [
+        ("        AwaitProbabilities();", "        ;", [LEFT, KEY, LEFT]),
+        ("    CrossCoreWaitFlag(kScoreReady);\n", "", [LEFT, KEY, LEFT]),
+        (
+            "    SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n    leftSlot_ ^= 1;\n    Cross",
+            "    Cross",
+            [LEFT, RIGHT, LEFT, RIGHT],
+        ),
+        (
+            "        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n        rightSlot_ ^= 1;\n"
+            "        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n        leftSlot_ ^= 1;",
+            "        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n        leftSlot_ ^= 1;\n"
+            "        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n        rightSlot_ ^= 1;",
+            [LEFT, RIGHT, LEFT, RIGHT],
+        ),
+        (
+            "void SoftmaxTile()\n{\n",
+            "void SoftmaxTile()\n{\n    rightSlot_ ^= 1;\n",
+            [LEFT, RIGHT, LEFT, RIGHT],
+        ),
+    ],
+)
+def test_nothing_covers_another_wait(old: str, new: str, made: list[str]) -> None:
+    assert late(old, new) == made
+
+
+def test_a_product_of_one_piece_needs_no_barrier() -> None:
+    def made(old: str = "", new: str = "", schedule: str = SCHEDULE) -> int:
+        return len(list(event_rules.missing_barriers(text_of(old, new, schedule))))
+
+    assert made() == 0
+    assert made(schedule=SCHEDULE.replace("kBaseK = 128", "kBaseK = 64")) == 1
+    assert made("0, false, k0 == 0", "0, false, false") == 1
