@@ -2,11 +2,13 @@
 
 A defect is put into one source, and the fast tests that reach its line run on it, the quickest first, until
 one fails. Which test executes which line is measured once for each test file, and kept in attndsl's cache;
-what a line at the level of a module defines is reached by tests that execute a function with that name in it,
+what a line at the level of a module defines is reached by tests that execute a function with that name in it
+or name it themselves,
 a spec by tests that bind or read its operator. Tests that compare digests of sources or whole generated
 files are left out: they would see any change. Defects that do not load do not count; others are drawn.
 
     python bench/check_mutants.py --mutants 200 --journal checks.jsonl     (goes on where it stopped)
+    python bench/check_mutants.py --all-classes                            (ordinary mistakes, too)
     python bench/check_mutants.py --only 3f2a90c1d4                        (one of them again)
 """
 
@@ -25,17 +27,18 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from python_mutants import CLASSES, PythonMutant, drawn, mutants_of
-from warm_processes import run_tests, warm
+from python_mutants import CLASSES, OF_CHECKS, PythonMutant, drawn, mutants_of
+from warm_processes import forget_specs, run_tests, warm
 
 from attndsl.base.disk_cache import content_key, stored_or_made
 from attndsl.campaign.jobs import Job, LocalProcesses, results_of
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("attndsl/verify", "attndsl/reference", "specs/*.py")
+SOURCES = ("attndsl/verify", "attndsl/reference", "attndsl/campaign/judging.py", "specs/*.py")
 TESTS = (
     "tests/verify",
     "tests/reference",
@@ -55,9 +58,10 @@ FAST = 30.0
 _HANGS, _MEASURE_SECONDS = 240.0, 3600.0
 _FIRST_TESTS, _QUICK = 40, 0.5
 """Of the quickest tests so many, of a few files, run before all others; none takes so many seconds."""
-CHANGING = ("attndsl.verify", "attndsl.reference")
+CHANGING = ("attndsl.verify", "attndsl.reference", "attndsl.campaign.judging")
 _NOT_COLLECTED = 2
 """The exit code of pytest where a file of tests cannot be imported."""
+_GROUPS = ("defects of checks", "ordinary mistakes")
 KILLED, SURVIVED, NOT_LOADED = "killed", "survived", "not loaded"
 
 
@@ -73,10 +77,14 @@ class Reached:
             spec = Path(mutant.file).stem
             found = {test for test, told in self.tests.items() if spec in told["specs"]}
         elif mutant.names:
-            found = self._at(_users(mutant.names))
+            found = self._at(_users(mutant.names)) | self._naming(frozenset(mutant.names))
         else:
             found = self._at({mutant.file: set(range(mutant.lines[0], mutant.lines[1] + 1))})
         return sorted(found, key=lambda test: self.tests[test]["seconds"])
+
+    def _naming(self, names: frozenset[str]) -> set[str]:
+        """The tests that read such a name themselves."""
+        return {test for test in self.tests if names & _names_in(test.split("[")[0])}
 
     def _at(self, places: Mapping[str, set[int]]) -> set[str]:
         return {
@@ -155,7 +163,8 @@ def _measure(file: str, seconds: float) -> dict[str, dict[str, Any]]:
 
 def reached(files: Iterable[str], told: str, seconds: float = FAST) -> Reached:
     """What the tests reach, measured in processes."""
-    texts = content_key(*(part for each in sources() for part in (each, (ROOT / each).read_text())))
+    read = (*sources(), "bench/reached_lines.py")
+    texts = content_key(*(part for each in read for part in (each, (ROOT / each).read_text())))
     keys = {file: content_key(texts, file, (ROOT / file).read_text(), str(seconds)) for file in files}
     show = _progress(told, len(keys))
     found = results_of(
@@ -172,9 +181,14 @@ def reached(files: Iterable[str], told: str, seconds: float = FAST) -> Reached:
     return Reached(tests)
 
 
+@cache
+def _trees() -> dict[str, ast.Module]:
+    return {file: ast.parse((ROOT / file).read_text()) for file in sources()}
+
+
 def _users(names: Iterable[str]) -> dict[str, set[int]]:
     """Lines of the functions that use names of modules or classes, also by way of other such names."""
-    trees = {file: ast.parse((ROOT / file).read_text()) for file in sources()}
+    trees = _trees()
     wanted = set(names)
     while True:
         more = {
@@ -197,12 +211,29 @@ def _users(names: Iterable[str]) -> dict[str, set[int]]:
     return found
 
 
+@cache
+def _names_in(test: str) -> frozenset[str]:
+    """The names that a test function reads, by ``file::function``."""
+    file, _, function = test.rpartition("::")
+    return _names_by_function(file.split("::")[0]).get(function, frozenset())
+
+
+@cache
+def _names_by_function(file: str) -> dict[str, frozenset[str]]:
+    path = ROOT / file
+    tree = ast.parse(path.read_text()) if path.is_file() else ast.parse("")
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {each.name: frozenset(_read_in(each)) for each in functions}
+
+
+def _read_in(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name | ast.Attribute):
+            yield each.id if isinstance(each, ast.Name) else each.attr
+
+
 def _uses(node: ast.AST, names: set[str]) -> bool:
-    return any(
-        (isinstance(each, ast.Name) and each.id in names)
-        or (isinstance(each, ast.Attribute) and each.attr in names)
-        for each in ast.walk(node)
-    )
+    return not names.isdisjoint(_read_in(node))
 
 
 # Mutants ----------------------------------------------------------------------------------------------------
@@ -258,7 +289,9 @@ def _parts(tests: Sequence[str], seconds: Mapping[str, float]) -> list[list[str]
 
 
 def _change_source() -> None:
-    """Give this process the changed text, as Python's start does to others."""
+    """Give this process the changed text, as Python's start does to others; a spec may be what changed."""
+    if Path(os.environ["ATTNDSL_MUTATED"]).is_relative_to(ROOT / "specs"):
+        forget_specs()
     runpy.run_path(str(ROOT / "bench" / "mutated" / "sitecustomize.py"))
 
 
@@ -305,17 +338,21 @@ def _test_texts(tests: Iterable[str]) -> list[str]:
     return [(ROOT / file).read_text() for file in files]
 
 
+def _group(mutant: PythonMutant) -> str:
+    return _GROUPS[mutant.kind not in OF_CHECKS]
+
+
 def report(found: Sequence[tuple[PythonMutant, Outcome]], seconds: float) -> Iterator[str]:
-    """Counts by class, then the survivors."""
+    """Counts by class, those of defects of checks apart from ordinary mistakes, then the survivors."""
     total, killed = Counter[str](), Counter[str]()
     for mutant, outcome in found:
-        total[mutant.kind] += 1
-        killed[mutant.kind] += outcome.status == KILLED
-    for kind in sorted(total):
-        yield f"{kind:<12} {killed[kind]:>4} of {total[kind]:>4}"
-    rate = 100 * sum(killed.values()) / max(len(found), 1)
+        for name in (mutant.kind, _group(mutant)):
+            total[name] += 1
+            killed[name] += outcome.status == KILLED
+    for kind in (*sorted(total.keys() - set(_GROUPS)), *(each for each in _GROUPS if total[each])):
+        rate = 100 * killed[kind] / total[kind]
+        yield f"{kind:<18} {killed[kind]:>4} of {total[kind]:>4} ({rate:.1f} %)"
     each = sum(outcome.seconds for _, outcome in found) / max(len(found), 1)
-    yield f"killed {sum(killed.values())} of {len(found)} mutants ({rate:.1f} %)"
     yield f"{seconds:.0f} s, {each:.1f} s a mutant"
     for mutant, outcome in found:
         if outcome.status == SURVIVED:
@@ -327,6 +364,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--mutants", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all-classes", action="store_true", help="ordinary mistakes, too")
     parser.add_argument("--only", action="append", default=[], metavar="ID")
     parser.add_argument("--sources", nargs="*", default=SOURCES, metavar="PATH")
     parser.add_argument("--tests", nargs="*", default=TESTS, metavar="PATH")
@@ -337,7 +375,7 @@ def main() -> int:
     started = time.monotonic()
     warm(CHANGING)
     every = [mutant for file in sources(options.sources) for mutant in mutants_of(ROOT, file)]
-    chosen = drawn(every, options.seed)
+    chosen = drawn([m for m in every if options.all_classes or m.kind in OF_CHECKS], options.seed)
     if options.only:
         chosen = iter([mutant for mutant in every if mutant.name in options.only])
     tests = reached(test_files(options.tests), "test files", options.fast)

@@ -1,9 +1,9 @@
 """A plugin of pytest: which lines of given files each test executes, with those of the fixtures that it uses.
 
 ``pytest -p reached_lines`` with ``REACHED_FILES`` (paths, one a line) and ``REACHED_OUT``, a file that gets a
-JSON object: by test its seconds, its lines by file, and the specs whose operators it binds or reads. Jobs of
-a campaign run as threads of this process, so that their lines count. Tests end after ``REACHED_SECONDS`` of
-processor time; the one that runs then and those after it are not in the map.
+JSON object: by test its seconds, its lines by file, and the specs whose operators or parameters it reads.
+Jobs of a campaign run as threads of this process, so that their lines count. Tests end after
+``REACHED_SECONDS`` of processor time; the one that runs then and those after it are not in the map.
 
 The files are imported with a mark before each statement of a function: to trace each line took several
 times as long as the tests.
@@ -132,6 +132,16 @@ class _Plugin:
                 return _whole(operator, *args, **kwargs)
 
             setattr(Operator, name, noted)
+        params = Operator.params
+
+        def read(operator: Operator) -> Any:
+            self._specs.add(operator.spec)
+            kept = vars(operator)
+            if "params" not in kept:
+                kept["params"] = params.func(operator)  # type: ignore[attr-defined]
+            return kept["params"]
+
+        Operator.params = property(read)  # type: ignore[method-assign, assignment]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:

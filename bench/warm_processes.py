@@ -1,7 +1,8 @@
 """Forked processes that have imported all but what changes: a start of Python and pytest takes seconds.
 
 What is imported beforehand are the modules of attndsl that use none of the changing packages, not even by
-way of others. A child drops all other modules, and imports them anew when it needs them.
+way of others, and the shipped specs. A child drops all other modules, and imports them anew when it needs
+them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _THIRD = ("numpy", "jinja2", "click", "hypothesis", "pytest", "xdist.plugin")
+_LOADER = "attndsl.spec.operator.loader"
 _PAUSE = 0.02
+
+
+def forget_specs() -> None:
+    """Let a child load the shipped specs anew."""
+    importlib.import_module(_LOADER).load_shipped.cache_clear()
 
 
 def _modules() -> dict[str, Path]:
@@ -78,6 +85,9 @@ def warm(changing: tuple[str, ...]) -> None:
     for name in (*_THIRD, *mine):
         with contextlib.suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(name)
+    loader = importlib.import_module(_LOADER)  # to load a spec runs nothing of what may change
+    for name in loader.shipped_names():
+        loader.load_shipped(name)
     gc.collect()
     gc.freeze()
 

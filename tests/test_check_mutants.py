@@ -19,8 +19,11 @@ import warm_processes  # noqa: E402
 
 
 def changes(folder: Path, text: str, kind: str) -> list[str]:
-    (folder / "code.py").write_text(text)
-    return [each.text(folder) for each in python_mutants.mutants_of(folder, "code.py") if each.kind == kind]
+    file = folder / ("attndsl/verify/judge/code.py" if kind == "precision" else "attndsl/verify/data/code.py")
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    found = python_mutants.mutants_of(folder, str(file.relative_to(folder)))
+    return [each.text(folder) for each in found if each.kind == kind]
 
 
 @pytest.mark.parametrize(
@@ -30,10 +33,40 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
         ("arithmetic", "x = f'{a}' + 'b'", []),
         ("arithmetic", "def f(x):\n    return isinstance(x, Array | Bool)", []),
         ("branch", "y = 1 if a else 2", ["y = 1 if True else 2", "y = 1 if False else 2"]),
+        ("backend", "run(backend)", ["run('reference')", "run('tile')"]),
+        ("backend", "x = backends", []),
+        (
+            "backend",
+            "note(real)",
+            ['note("reference in float32")', 'note("reference in float64")'],
+        ),
         ("branch", "if TYPE_CHECKING:\n    pass", []),
+        ("branch", "if a not in b:\n    b[a] = c", ["if False:\n    b[a] = c"]),
+        ("branch", "if a not in b:\n    b[d] = c", ["if True:\n    b[d] = c", "if False:\n    b[d] = c"]),
+        ("branch", "if a is None:\n    a = b[c] = d", ["if False:\n    a = b[c] = d"]),
+        ("branch", "if len(b) > 9:\n    b.clear()", ["if True:\n    b.clear()"]),
+        ("branch", "x = 'of it' if a else 'B'", []),
+        ("branch", "x = 'N' if a else 'B'", ["x = 'N' if True else 'B'", "x = 'N' if False else 'B'"]),
+        ("branch", "class Bad(UserError):\n    x = 1 if a else 2", []),
+        ("branch", "def __repr__(self):\n    return 1 if a else 2", []),
         ("comparison", "x = a <= b", ["x = a < b"]),
         ("comparison", "x = a not in b", ["x = a in b"]),
-        ("element", "KINDS = (ONE, TWO, 'three')", ["KINDS = (TWO, 'three')", "KINDS = (ONE, 'three')"]),
+        (
+            "element",
+            "KINDS = (ONE, TWO, 'three')",
+            ["KINDS = (TWO, 'three')", "KINDS = (ONE, 'three')", "KINDS = (ONE, TWO)"],
+        ),
+        ("element", "KINDS = (ONE, ONE, TWO)", ["KINDS = (ONE, ONE)"]),
+        ("element", "rng = of([a, b, _SALT])", ["rng = of([b, _SALT])", "rng = of([a, _SALT])"]),
+        ("element", "found = kept.get((ONE, TWO, THREE))", []),
+        ("element", "kept[ONE, TWO, THREE] = found", []),
+        ("element", "try:\n    f()\nexcept (A, B, C):\n    pass", []),
+        ("feature", "x = rng.choice([1, 2])", ["x = rng.choice([2,])", "x = rng.choice([1,])"]),
+        ("feature", "x = rng.choice([1, 1, 0])", ["x = rng.choice([1, 1])"]),
+        ("feature", "x = [*a, b, *c]", ["x = [b, *c]", "x = [*a, *c]", "x = [*a, b]"]),
+        ("feature", "x = [a, b]", []),
+        ("feature", "x = rng.random() < p", ["x = True", "x = False"]),
+        ("feature", "x = a < p", []),
         (
             "extreme",
             "x = np.maximum(a, b).any()",
@@ -47,8 +80,25 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
         ("number", "raise Wrong(3)", []),
         ("omission", "found.append(a)", ["pass"]),
         ("omission", "def f():\n    yield a", ["def f():\n    yield from ()"]),
+        ("omission", "warnings.simplefilter('ignore')", []),
+        (
+            "oracle",
+            "def f(actual, golden):\n    return g(golden.shape, golden.name)",
+            ["def f(actual, golden):\n    return g(actual.shape, golden.name)"],
+        ),
+        (
+            "oracle",
+            "def f(actual, want):\n    return g(want.values, want)",
+            ["def f(actual, want):\n    return g(actual, want)"],
+        ),
+        ("oracle", "def f(golden):\n    return g(golden)", []),
+        ("oracle", "def f(actual, golden):\n    return f'{golden}'", []),
         ("precision", "x = np.float64(a)", ["x = np.float32(a)"]),
+        ("precision", "x = a.astype(np.float64)", []),
+        ("precision", "x = f(_FLOAT64)", ["x = f(np.dtype(np.float32))"]),
         ("tolerance", "x = 2.0**-8", ["x = (10 * 2.0**-8)"]),
+        ("tolerance", "x = 1e-7", ["x = (10 * 1e-7)"]),
+        ("tolerance", "x = 2**31", []),
         ("tolerance", "x = f(bound=a + b)", ["x = f(bound=10 * (a + b))"]),
         (
             "verdict",
@@ -56,6 +106,7 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
             ["def f() -> bool:\n    return True", "def f() -> bool:\n    return False"],
         ),
         ("verdict", "def f() -> list[str]:\n    return a", ["def f() -> list[str]:\n    return []"]),
+        ("verdict", "def f() -> bool:\n    return False", ["def f() -> bool:\n    return True"]),
         ("verdict", "def f() -> int:\n    return a", []),
     ],
 )
@@ -70,7 +121,9 @@ def test_every_source_has_mutants_and_all_classes_have_some() -> None:
     assert {each.file.split("/")[1] for each in mutants if each.file.startswith("attndsl")} == {
         "verify",
         "reference",
+        "campaign",
     }
+    assert all(each.lines[0] <= each.line <= each.lines[1] for each in mutants if each.kind == "verdict")
     assert {each.file for each in mutants} >= {
         f"specs/{name}.py" for name in ("relay_attention", "self_attention")
     }
@@ -116,11 +169,23 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     assert reached.by(inside) == ["quick", "slow"]
     spec = next(python_mutants.mutants_of(root, "specs/relay_attention.py"))
     assert reached.by(spec) == ["quick"]
+    pair = next(each for each in python_mutants.mutants_of(root, "attndsl/verify/judge/score_rounding.py"))
+    assert set(pair.names) == {"_UNIT", "_DEVIATIONS"}
     users = check_mutants._users(outside.names)
     line = min(users[file])
     assert check_mutants.Reached({"t": {**told["other"], "lines": {str(root / file): [line]}}}).by(
         outside
     ) == ["t"]
+
+
+def test_a_constant_is_reached_by_the_tests_that_name_it() -> None:
+    file = "tests/verify/test_compare.py"
+    tests = {f"{file}::{name}": {"seconds": 1.0, "lines": {}, "specs": []} for name in (
+        "test_thresholds_of_small_values_are_those_of_the_benchmark", "test_shape_and_dtype_must_match",
+    )}  # fmt: skip
+    mutants = python_mutants.mutants_of(check_mutants.ROOT, "attndsl/verify/judge/compare.py")
+    small = next(each for each in mutants if each.names == ("SMALL_ERROR",))
+    assert check_mutants.Reached(tests).by(small) == [next(iter(tests))]
 
 
 TAKEN = '''def f(x):
@@ -155,8 +220,8 @@ def test_marks_tell_which_statements_of_a_function_run(
 def test_what_uses_a_changing_package_is_not_imported_beforehand() -> None:
     found = warm_processes.unconcerned(check_mutants.CHANGING)
     assert {"attndsl", "attndsl.expr", "attndsl.spec"} <= found
-    left = {"attndsl.verify", "attndsl.reference.threads", "attndsl.campaign", "attndsl.campaign.jobs"}
-    assert not left & found
+    left = {"attndsl.verify", "attndsl.reference.threads", "attndsl.campaign.jobs"}
+    assert not (left | {"attndsl.campaign.judging"}) & found
 
 
 def test_tests_run_on_the_changed_source_in_a_child(tmp_path: Path) -> None:

@@ -163,3 +163,19 @@ def test_every_task_runs_once_and_exceptions_come_out():
 
     with pytest.raises(KeyError):
         for_each(fail, range(500))
+
+
+def test_values_of_inputs_are_not_overwritten():
+    """Memory of a score is used again; that of what a call passes is not, whatever is computed with it."""
+
+    def scores(op, s, late):
+        bias = op.input("bias", "B N Q T", dtype="float32", axes="B N Q T")
+        return (bias - s) * s + bias * 0.5
+
+    q, k, v = arrays(1, 1, 1, 3, 8, 4, 4)
+    bias = np.random.default_rng(1).standard_normal((1, 1, 3, 8)).astype(np.float32)
+    before = [each.copy() for each in (q, k, v, bias)]
+    (found,) = run(operator(scores).bind(q, k, v, bias))
+    assert all((one == other).all() for one, other in zip((q, k, v, bias), before, strict=True))
+    wanted = naive(q, k, v, lambda s, n, i, j: (bias - s) * s + bias * 0.5)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)

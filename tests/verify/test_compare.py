@@ -9,6 +9,7 @@ import pytest
 from attndsl.verify.judge import compare as module
 from attndsl.verify.judge.compare import (
     LEVELS,
+    SMALL_ERROR,
     THRESHOLD,
     Errors,
     Ratios,
@@ -54,6 +55,32 @@ def test_tolerances_of_the_contract(dtype, keys, dequantized, bound):
 
 def test_thresholds_of_small_values_are_those_of_the_benchmark():
     assert THRESHOLD == {"float16": 2**-11, "bfloat16": 2**-8, "float32": 2**-14}
+    assert SMALL_ERROR == {"float16": 2**-16, "bfloat16": 2**-16, "float32": 2**-30}
+
+
+def test_relative_errors_are_those_of_the_benchmark():
+    """A ten-millionth is added to what divides, for results near zero."""
+    golden = np.array([1e-4])
+    assert measure(golden * 1.5, golden, "float32").largest == pytest.approx(0.5e-4 / (1e-4 + 1e-7), rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_problems_tell_what_is_and_what_should_be(dtype):
+    golden = np.array([[1.0, 2.0, 3.0]])
+    actual = np.array([[1.0, 2.5, 3.0]], dtype)
+    (told,) = compare(actual, golden, golden.astype(dtype), bound=2.0**-8, level=None).problems
+    assert "[0, 1]: 2.5 instead of 2 (1 of 3 elements)" in told
+    whole = compare(np.array([1, 9], np.int8), np.array([1, 5], np.int8), np.zeros(2, np.int8), bound=1.0)
+    assert "[1]: 9 instead of 5" in whole.problems[0]
+
+
+def test_errors_are_measured_by_the_golden_result_and_not_by_the_result():
+    """Beyond the bound by a thousandth of it: as a part of what came out it would be within."""
+    golden, bound = np.array([100.0, 1.0]), 2.0**-6
+    actual = np.array([100.0 * (1 + 1.001 * bound), 1.0], np.float32)
+    assert not compare(actual, golden, golden.astype(np.float32), bound=bound, level=None).ok
+    actual[0] = 100.0 * (1 + 0.999 * bound)
+    assert compare(actual, golden, golden.astype(np.float32), bound=bound, level=None).ok
 
 
 def test_elementwise_bound(result):
@@ -346,6 +373,16 @@ def test_where_terms_cancel_the_benchmark_extends_the_bound():
     lost, far = moved(0, 0.02), moved(1, 0.3)
     assert not compare(lost, golden, far, bound=2**-8, level=None, reach=4).ok
     assert compare(lost, golden, far, bound=2**-8, level=None, reach=8).ok
+
+
+def test_where_the_golden_result_overflows_the_benchmark_extends_nothing():
+    """One that stays finite there is infinitely wrong, which says nothing about other elements."""
+    golden = np.array([np.inf, 1.0])
+    base = np.array([60000.0, 1.0], np.float16)
+    for off, ok in ((0.9, True), (3.0, False)):
+        actual = np.array([np.inf, 1.0 + off * 2.0**-8], np.float16)
+        found = compare(actual, golden, base, bound=2.0**-8, level=None, reach=4)
+        assert found.ok is ok
 
 
 def test_errors_of_float32_sums_are_judged_by_the_size_of_the_sums():

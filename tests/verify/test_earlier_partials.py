@@ -67,6 +67,16 @@ def test_absent_rows_hold_what_no_result_may_show() -> None:
         assert np.isfinite(call.views["prev_out"][present]).all()
 
 
+def test_absent_rows_hold_each_kind_of_number_in_some_case() -> None:
+    smallest = min((case for case, _ in cases()), key=lambda case: case.result_elements())
+    held = set[float]()
+    for attempt in range(60):
+        call = replace(smallest, attempt=attempt).call()
+        rows = call.views["prev_out"][np.isneginf(call.views["prev_lse"])]
+        held |= {-1.0 if np.isnan(each) else float(each) for each in rows.reshape(-1)[:1]}
+    assert held == {-1.0, np.inf, 1000.0, 0.0}
+
+
 def test_earlier_partials_matter() -> None:
     wanted = ["prev_out", "prev_lse"]
     found = [effective_features(call, wanted) for _, call in cases()]

@@ -61,10 +61,19 @@ def test_off_by_one_only_at_a_rounding_boundary():
 
 def test_integers_of_another_shape_are_wrong():
     """Numpy would repeat the single one."""
+    assert "shape [1, 1] instead of [1, 3]" in judged([0]).problems[0]
     golden, unrounded = np.full((1, 4), 3, np.int8), np.full((1, 4), 3.0)
     assert compare_quantized(golden, golden, unrounded, step=np.ones((1, 4)), tolerance=0.0).ok
     found = compare_quantized(golden[:, :1], golden, unrounded, step=np.ones((1, 4)), tolerance=0.0)
     assert not found.ok and "shape [1, 1] instead of [1, 4]" in found.problems[0]
+
+
+def test_problems_tell_what_is_and_what_should_be():
+    golden, values = np.array([[3, 4]], np.int8), np.array([[3.0, 4.0]])
+    (told,) = compare_quantized(golden + np.int8(5), golden, values, np.ones((1, 2)), 0.0).problems
+    assert "[0, 0] is 8 instead of 3 (2 of 2 elements)" in told
+    (told,) = judged([0, 1, 3]).problems
+    assert "[0, 2] is 3 instead of 2" in told
 
 
 def test_slack_of_what_is_rounded_moves_the_boundary():

@@ -46,15 +46,34 @@ def call(folder: Path, more: str = IN_RANGE, rule: str = RULE) -> Call:
         (IN_RANGE, RULE, ()),
         ("", RULE, ("factor=3.0",)),
         (", ge=0.0", RULE, ("factor=3.0",)),
+        (", le=8.0", RULE, ("factor=3.0",)),
+        (", gt=0.0, lt=8.0", RULE, ()),
+        (", choices=(1.0, 3.0)", RULE, ()),
         ("", f"{RULE}\nop.require(factor < 8, 'must be small', argument='factor')", ()),
     ],
-    ids=["both ends", "none", "one end", "a rule"],
+    ids=["both ends", "none", "least", "most", "open ends", "choices", "a rule"],
 )
 def test_arguments_without_two_ends_or_a_rule_are_named(
     tmp_path: Path, more: str, rule: str, named: tuple[str, ...]
 ) -> None:
     said = range_advice(call(tmp_path, more, rule))
     assert bool(said) is bool(named) and all(each in said for each in named)
+
+
+LIMIT = 'limit = op.lengths("limit", "B", one_for_all=False)'
+MASK = "s = s.where(attend.KEY < limit[attend.BATCH])"
+LIMIT_RULE = 'op.require(limit[attend.BATCH] >= 0, "must not be negative", over={attend.BATCH: B})'
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+def test_elements_without_a_rule_are_named(tmp_path: Path, ruled: bool) -> None:
+    """Of lengths that are passed; what tells how many rows there are has a rule in any case."""
+    text = SPEC.replace("{more}", IN_RANGE).replace("RULES", "\n".join([LIMIT, *[LIMIT_RULE] * ruled]))
+    (tmp_path / "scaled.py").write_text(text.replace("op.output", f"{MASK}\nop.output"))
+    rows = np.ones((1, 1, 3, 16), np.float16)
+    bound = load(str(tmp_path / "scaled.py")).bind(rows[:, :, :1], rows, rows, np.array([2]), limit=[2])
+    assert ("the elements of limit (op.require)" in range_advice(bound)) is not ruled
+    assert "elements of length" not in range_advice(bound)
 
 
 @pytest.mark.parametrize(("more", "told"), [("", True), (IN_RANGE, False)])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attndsl import ops
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.data.row_locations import RowLocations
@@ -55,3 +56,19 @@ def test_queries_lie_where_their_axes_say(
     found = RowLocations(call).queries(values)["query"]
     first = values[tuple(slice(None) if axis in axes.split() else 0 for axis in "BNQD")]
     assert np.array_equal(found, np.einsum(stored, first))
+
+
+def test_rows_of_a_layer_of_a_cache_are_found_in_the_cache() -> None:
+    rows = {name: np.zeros((3, 32), np.float16) for name in ("query", "key", "value")}
+    caches = {name: np.zeros((2, 1, 20, 32), np.float16) for name in ("cacheK", "cacheV")}
+    call = ops.self_attention.bind(
+        **rows, **caches, tokenOffset=[10], seqLen=[3], layerId=[1], headNum=2, calcType="ENCODER",
+        kvcacheCfg="K_CACHE_V_CACHE",
+    )  # fmt: skip
+    locations = RowLocations(call)
+    assert set(locations.tensors()) == {"cacheK", "cacheV", "key", "value"}
+    places = locations.rows(locations.keys[0], 0, 0)
+    first, last = locations.ranges()["cacheK"]
+    assert ((places[:7] >= (first + last) // 2) & (places[:7] < last)).all(), "the second layer"
+    new = locations.ranges()["key"]
+    assert ((places[7:] >= new[0]) & (places[7:] < new[1])).all() and len(places) == 10

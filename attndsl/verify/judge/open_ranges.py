@@ -8,8 +8,6 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import ParamSpec
 from attndsl.spec.contract.contract import Contract
 
-_INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
-
 
 def range_advice(call: Call) -> str:
     """What to declare so that cases have values that the computation is meant for; empty where all is."""
@@ -33,8 +31,7 @@ def _open(call: Call) -> Iterator[str]:
         ):
             yield f"{param.name}={call.params[param.name]} (op.param(..., ge=, le=))"
     for spec in call.operator.tensors:
-        integral = spec.name in call.present and set(spec.dtypes) <= _INTEGERS
-        if integral and spec.kind == "lengths" and spec.name not in ruled:
+        if spec.name in call.present and spec.kind == "lengths" and spec.name not in ruled:
             yield f"the elements of {spec.name} (op.require)"
 
 

@@ -1,0 +1,225 @@
+"""What cases of a kernel are pinned to: data, sizes and fills with which each place decides something."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.cases.kernel_demands import Demand, demands
+from attndsl.verify.cases.situations import situations
+from attndsl.verify.cases.wanted_kernel import FIRST, first_sizes, own_pages
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import (
+    FEW,
+    FILL,
+    GAPS,
+    GROUP,
+    MASK,
+    PROBE,
+    RAMP,
+    SLOPE,
+    SUNK,
+    WORKLOAD,
+    fill_of,
+)
+
+
+@cache
+def space(name: str) -> CaseSpace:
+    operator = load(f"specs/variants/{name}.py") if name in ("sigmoid", "mla_decode") else getattr(ops, name)
+    return spaces(operator)[0]
+
+
+def demand(of: str, name: str) -> Demand:
+    return next(each for each in demands(space(of)) if each.name == name)
+
+
+def pins(of: str, name: str, seed: int = 0) -> dict[str, Any]:
+    return dict(demand(of, name).pins(np.random.default_rng(seed)))
+
+
+def size_of(of: str, axis: str) -> str:
+    return str(space(of).operator.axis_extents[axis])
+
+
+SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
+    "rows without keys whose keys are split",
+    "parts of scores far below 0",
+    "several steps of a merge on a core",
+    "tasks of one row",
+    "a task of one row after larger ones",
+)
+
+
+EVEN = "several items of split keys on a core"
+
+
+def test_which_demands_operators_have() -> None:
+    """What selects of all keys of a row splits none; without lengths and masks no row is without keys. Where
+    each batch row has one position, keys of more tasks than cores are split to even these out."""
+    names = {of: [each.name for each in demands(space(of))] for of in (
+        "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
+    )}  # fmt: skip
+    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW]
+    assert names["incre_flash_attention"] == names["relay_attention"] == decoding
+    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW]
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
+    every = [each for of in names for each in demands(space(of))]
+    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN)} == {FEW}
+    assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
+    assert {each.name for each in every if each.roomy} == {EVEN}
+
+
+def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
+    """Of keys of a row, of a group and of groups; of three batch rows at least."""
+    found = pins("relay_attention", SPLIT)
+    fills = {fill_of(name): GAPS for name in ("kvSeqLen", "kvShareLen", "kvShareMap")}
+    batch = size_of("relay_attention", "B")
+    assert found == {FILL: RAMP, batch: found[batch], **fills} and found[batch] >= 3
+    masked = pins("incre_flash_attention", SPLIT)
+    assert masked[MASK] == "rows" and masked[fill_of("actual_seq_lengths")] == GAPS
+    drawn = {pins("relay_attention", SPLIT, seed)[batch] for seed in range(20)}
+    assert drawn == {3, 5}, "so few that keys are split"
+
+
+def test_parts_are_sunk_with_a_short_last_tile() -> None:
+    """Of less than the 64 lanes of a repeat, and pages of their own where keys are paged."""
+    tile = space("incre_flash_attention").edges[0][0]
+    keys = size_of("incre_flash_attention", "T")
+    for seed in range(12):
+        found = pins("incre_flash_attention", SUNK_PARTS, seed)
+        assert (found[FILL], found[SLOPE]) == (SUNK, 1.0)
+        assert found[keys] > tile and 0 < found[keys] % tile < 64
+    pages, size, batch = (size_of("incre_flash_attention", axis) for axis in "PRB")
+    assert found[pages] == 40 and found[batch] == 1 and found[pages] * found[size] >= tile + found[size]
+
+
+def test_merges_of_many_rows_fall_along_the_keys() -> None:
+    """Twice as many positions as vector cores, each of which has two slots for results."""
+    of = space("sigmoid")
+    cores = of.operator.device.aic * of.operator.device.architecture.aiv_per_aic
+    for seed in range(6):
+        found = pins("sigmoid", MERGES, seed)
+        assert (found[FILL], found[SLOPE]) == (RAMP, -1.0)
+        assert found[size_of("sigmoid", "Q")] >= 2 * cores and GROUP not in found
+
+
+def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
+    """Of one key head with at least as many query heads as lanes, over rows of four tiles that are full; the
+    busiest core saves a tenth of its work."""
+    of = space("incre_flash_attention")
+    cores, (tile, _) = of.operator.device.aic, of.edges[0]
+    batch, keys = size_of("incre_flash_attention", "B"), size_of("incre_flash_attention", "T")
+    for seed in range(6):
+        found = pins("incre_flash_attention", EVEN, seed)
+        tasks = found[batch]
+        assert tasks > cores and 10 * -(-2 * tasks // cores) <= 18 * -(-tasks // cores)
+        assert found[keys] == 3 * tile + 1 and (found[FILL], found[SLOPE]) == (RAMP, -1.0)
+        assert 64 <= found[GROUP] <= of.schedule.max_rows
+        assert found[fill_of("actual_seq_lengths")] == "full"
+    shared = pins("relay_attention", EVEN)
+    assert all(shared[fill_of(name)] == "full" for name in ("kvSeqLen", "kvShareLen", "kvShareMap"))
+
+
+def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
+    found = pins("incre_flash_attention", ONE_ROW)
+    assert found[GROUP] == 1 and found[size_of("incre_flash_attention", "B")] >= 3
+    single = pins("sigmoid", ONE_ROW)
+    assert single[size_of("sigmoid", "Q")] == 1 and single[GROUP] == 1
+
+
+def test_the_last_task_has_one_row_more_than_whole_ones() -> None:
+    """So many whole ones that the tasks of one row come round to each core."""
+    of = space("sigmoid")
+    most, cores = of.schedule.max_rows, of.operator.device.aic
+    found = pins("sigmoid", LAST_ROW)
+    rows = found[size_of("sigmoid", "Q")]
+    assert rows % most == 1 and rows // most > 1 and found[GROUP] == 1
+    assert np.gcd(rows // most + 1, cores) == 1
+    heads = pins("incre_flash_attention", LAST_ROW)
+    assert heads["num_heads"] == heads[GROUP] == rows, "of one position, heads are the rows"
+    assert cores // 2 < heads[size_of("incre_flash_attention", "B")] <= cores
+    assert demand("sigmoid", LAST_ROW).workload == "several many"
+
+
+@pytest.mark.parametrize(
+    ("workload", "level", "wanted"),
+    [("long few", 0, "long few"), ("long few", 1, "several few"), ("several many", 1, "several many")],
+)
+def test_later_attempts_ask_for_less(workload: str, level: int, wanted: str) -> None:
+    of = Demand("some", lambda rng: {}, lambda call: True, workload)
+    assert of.workload_of(level) == wanted
+
+
+def test_steps_of_selected_blocks_are_small() -> None:
+    found = [pins("nsa_compress_attention", "several groups of sorted blocks", seed) for seed in range(20)]
+    steps = {each["select_block_size"] // each["compress_stride"] for each in found}
+    assert min(steps) >= 1 and max(steps) <= 512 // (3 * 32) and len(steps) > 1
+
+
+# The first cases of a kernel --------------------------------------------------------------------------------
+
+
+def test_the_first_cases_have_these_data() -> None:
+    assert FIRST == ((SUNK, "long few"), (RAMP, "several many"), (PROBE, "many"))
+
+
+def first(of: str, data: str, seed: int = 0) -> dict[str, Any]:
+    return first_sizes(space(of), np.random.default_rng(seed), data)
+
+
+def test_numbers_of_first_cases_are_their_defaults_but_for_zero() -> None:
+    """As users have them: the scale of scores is no parameter to be varied there."""
+    for data in (SUNK, RAMP, PROBE):
+        found = first("incre_flash_attention", data)
+        assert found["scale_value"] == 1.0 and "num_heads" not in found
+        assert (found.get(SLOPE) == 1.0) is (data == RAMP)
+
+
+def test_probes_have_many_rows_a_task() -> None:
+    """So many positions, or query heads a key head where each batch row has one."""
+    for seed in range(8):
+        assert first("incre_flash_attention", PROBE, seed)[GROUP] >= 32
+        assert first("sigmoid", PROBE, seed)[size_of("sigmoid", "Q")] >= 128
+    assert GROUP not in first("sigmoid", PROBE)
+    assert size_of("sigmoid", "Q") not in first("sigmoid", SUNK)
+    assert GROUP not in first("relay_attention", SUNK)
+
+
+def test_rows_of_paged_keys_have_pages_of_their_own() -> None:
+    """Of sunk scores one row that is longer than the ring, of rising ones three of two tiles, with as many
+    query heads as there may be."""
+    of = space("incre_flash_attention")
+    (tile, ring), names = of.edges[0], [size_of("incre_flash_attention", axis) for axis in "PRB"]
+    pages, size, batch = names
+    sunk, ramp = (first("incre_flash_attention", data) for data in (SUNK, RAMP))
+    most = max(of.variables[pages])
+    assert sunk[pages] == ramp[pages] == most == 40
+    assert sunk[batch] == 1 and sunk[size] * most >= ring * tile + sunk[size]
+    assert ramp[batch] == 3 and ramp[size] * most >= 3 * (tile + ramp[size])
+    assert ramp[GROUP] == max(of.variables[GROUP]) and GROUP not in sunk
+    for smaller in of.variables[size]:
+        assert smaller >= ramp[size] or smaller * most < 3 * (tile + smaller)
+    assert own_pages(of, 1000, 10**6) == {} and own_pages(space("sigmoid"), 1, 1) == {}
+    assert not set(names) & first("incre_flash_attention", PROBE).keys()
+
+
+# Situations -------------------------------------------------------------------------------------------------
+
+
+def test_rows_without_keys_come_from_each_kind_of_length() -> None:
+    """Half of the time without any workload; of one source among several with those of the others."""
+    named = {each.name: each for each in situations(space("relay_attention"))}
+    fills = {fill_of(name): GAPS for name in ("kvSeqLen", "kvShareLen", "kvShareMap")}
+    for name in ("a row without keys among others", "a row with keys of one source and none of another"):
+        drawn = [named[name].pins(np.random.default_rng(seed)) for seed in range(12)]
+        assert all(each.items() >= fills.items() for each in drawn)
+        assert {each.get(WORKLOAD) for each in drawn} == {None, "any"}
+    edge = named["a row that ends at the edge of a tile"].pins(np.random.default_rng(0))
+    assert edge == {WORKLOAD: "edge many"}

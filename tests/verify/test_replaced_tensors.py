@@ -1,0 +1,108 @@
+"""Calls with some numbers in the place of a tensor that is absent, or with the bytes of one read anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attndsl import ops
+from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.layout import Array
+from attndsl.verify.cases.other_calls import (
+    _again_and_again,
+    _in_layout,
+    _is_meant,
+    _symbols_read,
+    _with_some,
+    _without,
+    may_matter,
+    other_calls,
+)
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_call, decode_spec
+
+
+def decoding() -> Call:
+    rows = np.arange(2 * 2 * 9 * 16, dtype=np.float16).reshape(2, 2, 9, 16)
+    return ops.incre_flash_attention.bind(
+        np.ones((2, 2, 1, 16), np.float16), key=[rows], value=[rows], num_heads=2, num_key_value_heads=2,
+        input_layout="BNSD", actual_seq_lengths=[5, 9],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("pse_shift", "f"), ("block_table", "i"), ("kv_padding_size", "i"), ("quant_scale2", "f")],
+)
+def test_some_numbers_stand_for_what_is_not_passed(name: str, kind: str) -> None:
+    """Neighbours differ where they are numbers; integers are 0, which any table holds."""
+    call = decoding()
+    other = _with_some(call, call.operator.tensor(name))
+    array = other.arrays[name]
+    assert other.present - call.present == {name} and name in other.layouts
+    assert other.env()[f"given({name})"] is True and array.dtype.kind == kind
+    if kind == "i":
+        assert not array.any()
+    elif array.size > 1:
+        flat = array.reshape(-1)
+        assert (flat[1:] != flat[:-1]).all()
+
+
+def test_a_tensor_that_is_left_out_is_nowhere() -> None:
+    call = decoding()
+    other = _without(call, "actual_seq_lengths")
+    assert call.present - other.present == {"actual_seq_lengths"}
+    assert "actual_seq_lengths" not in {*other.arrays, *other.lists, *other.layouts}
+    env = other.env()
+    assert env["given(actual_seq_lengths)"] is False and env["dtype(actual_seq_lengths)"] is None
+
+
+@pytest.mark.parametrize(
+    ("size", "shape"),
+    [(6, (2, 3)), (6, (4, 3)), (7, (5, 5)), (1, (3, 4)), (9, (2, 2)), (3, (0, 4)), (0, (0,))],
+)
+def test_bytes_are_read_again_and_again(size: int, shape: tuple[int, ...]) -> None:
+    """As far as there are any, from the first on."""
+    array: Array = np.arange(1, size + 1)
+    assert (_again_and_again(array, shape) == np.resize(array, shape)).all()
+
+
+def test_the_same_bytes_are_read_in_another_layout() -> None:
+    call = decoding()
+    spec = call.operator.tensor("key")
+    assert call.layouts["key"] == "BNSD" and _is_meant(spec.layouts["BNSD"], call)
+    meant = [key for key, layout in spec.layouts.items() if _is_meant(layout, call)]
+    assert "BNSD" in meant and set(meant) < set(spec.layouts)
+    other = _in_layout(call, spec, "BSH")
+    assert other is not None and other.layouts["key"] == "BSH"
+    assert other.arrays["key"].shape == (2, 9, 32)
+    assert (other.arrays["key"].reshape(-1) == call.arrays["key"].reshape(-1)).all()
+    assert other.env()["layout(key)"] == "BSH" and call.layouts["key"] == "BNSD"
+
+
+CHOSEN = """
+kind = op.param("kind", int, default=1, choices=(1, 2, 3, 4, 5))
+wide = op.param("wide", bool, default=False)
+idle = op.param("idle", int, default=0, choices=(0, 1))
+"""
+
+
+def test_choices_that_are_read_have_other_values_tried(tmp_path: Path) -> None:
+    """Three at most; what nothing reads has none, and cannot matter."""
+    body = f"{DECODE_SCORES}; s = attend.when(wide == 0, s, s * 2.0) * attend.index(kind + b * 0)"
+    call = decode_spec(tmp_path, body, DECODE_RESULT, declared=CHOSEN).bind(**decode_call(t=5, d=16), kind=2)
+    assert [each.params["kind"] for each in other_calls(call, "kind=2")] == [1, 3, 4]
+    assert [each.params["wide"] for each in other_calls(call, "wide=False")] == [True]
+    assert not list(other_calls(call, "idle=0")) and not may_matter(call, "idle=0")
+    assert may_matter(call, "kind=2") and may_matter(call, "wide=False") and may_matter(call, "dtype float16")
+    assert {"kind", "T", "D"} <= _symbols_read(call) and "idle" not in _symbols_read(call)
+
+
+def test_tensors_that_nothing_reads_cannot_matter() -> None:
+    call = decoding()
+    assert may_matter(call, "actual_seq_lengths") and not may_matter(call, "block_table")
+    first, second = other_calls(call, "actual_seq_lengths")
+    assert "actual_seq_lengths" not in first.arrays
+    assert second.arrays["actual_seq_lengths"].tolist() == [4, 8]
+    assert not list(other_calls(call, "dtype float16"))
