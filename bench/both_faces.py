@@ -24,17 +24,14 @@ from attndsl.campaign.jobs import Job, LocalProcesses, results_of
 from attndsl.campaign.judging import judge, wanted_of
 from attndsl.campaign.record_keys import part_digests
 from attndsl.campaign.results import PASS
-from attndsl.campaign.runner import operator_of
 from attndsl.cli.command_options import operators
-from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, ListedKernel, read_kernel_list
 from attndsl.codegen.kernel_set.request import KernelRequest
 from attndsl.codegen.project.finished import finished_projects
 from attndsl.emulator import VendorHeaders
 from attndsl.execute.execute import stored
 from attndsl.execute.second_face import SecondFace
-from attndsl.execute.wanted_kernels import wanted_kernel
+from attndsl.mutate.bench import Bench, KernelFiles, kernel_files
 from attndsl.reference.threads import single_threaded_blas
-from attndsl.verify.cases.cases import stream_of
 
 SHELF = Path(__file__).parents[1] / "specs" / "variants"
 SHIPPED = ("relay_attention", "incre_flash_attention", "self_attention", "nsa_compress_attention")
@@ -51,19 +48,17 @@ class Seen:
     missed: str
 
 
-def on_both_faces(source: str, device: str, mode: str, listed: ListedKernel, cann: Path, cases: int) -> Seen:
+def on_both_faces(files: KernelFiles, cann: Path, cases: int) -> Seen:
     """The job of running a kernel on cases that are for it."""
-    operator, spaces = operator_of(source, device)
     face, missed = SecondFace(VendorHeaders.at(cann)), ""
-    kernel = wanted_kernel(spaces[mode].operator, listed)
     with single_threaded_blas():
-        for case in stream_of(operator, 0, (kernel,)).take(cases):
+        for case in Bench(files).cases(0, cases):
             call = case.call()
             result = judge(call, "emulator", wanted_of(case, call), face.execute)
             if result.status != PASS:
                 missed = missed or f"case {case.number}: {result.status}, {result.message}"
     told = face.to_json()
-    return Seen(listed.name, told["launches"], told["differences"], missed)
+    return Seen(files.kernel, told["launches"], told["differences"], missed)
 
 
 def kernel_jobs(names: Sequence[str], cann: Path, cases: int) -> Iterator[Job]:
@@ -73,12 +68,10 @@ def kernel_jobs(names: Sequence[str], cann: Path, cases: int) -> Iterator[Job]:
         parts = part_digests(operator, "emulator")
         decides = [parts[each] for each in sorted(parts) if each != "project"]
         for made in finished_projects(operator, KernelRequest()):
-            folder = stored(made.files) if made.files else None
-            for listed in read_kernel_list(modes[made.operator], folder / KERNEL_LIST) if folder else ():
-                source, device = operator.source, operator.device.name
-                key = content_key(*decides, str(folder), made.operator, listed.name, str(cann), str(cases))
-                arguments = (source, device, made.operator, listed, cann, cases)
-                yield Job(f"faces-{key}", on_both_faces, arguments)
+            mode = modes[made.operator]
+            for files in kernel_files(stored(made.files), operator, mode) if made.files else ():
+                key = content_key(*decides, files.key, str(cann), str(cases))
+                yield Job(f"faces-{key}", on_both_faces, (files, cann, cases))
 
 
 def report(found: Sequence[Seen], seconds: float) -> Iterator[str]:

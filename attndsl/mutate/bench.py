@@ -231,7 +231,7 @@ class Bench:
         folder = self.folder(texts)
         kernel = emulator.build(folder / self.entry_file, entry=self._names.kernel)
         project, found = UserProject(folder, self.mode), []
-        for case in itertools.islice(self._cases(seed, cases.stop), cases.start, None):
+        for case in itertools.islice(self.cases(seed, cases.stop), cases.start, None):
             data, reports = case_data(case), list[Report]()
             marks = (ctypes.c_uint8 * MOST_STATEMENTS).in_dll(project.compiled_plan(), _SYMBOL)
             ctypes.memset(marks, 0, MOST_STATEMENTS)
@@ -258,7 +258,7 @@ class Bench:
             found.append(Trial(data=data, seconds=seconds, reached=reached))
         return tuple(sorted(found, key=lambda each: each.seconds))
 
-    def _cases(self, seed: int, count: int) -> Iterator[Case]:
+    def cases(self, seed: int, count: int) -> Iterator[Case]:
         """Cases for the kernel; where a stream has no further one, those of another seed go on.
 
         Raises:
