@@ -10,14 +10,13 @@ the last one adds a tile or, without tiles, has started the sums.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.lifetimes import SPLIT, splits_leave_one_item, time_of
 from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
-_BARRIER = "PipeBarrier<PIPE_V>();"
 _MEMBER = re.compile(r"\b\w+_(?=\[|,|\))")
 _GUARD = re.compile(r"if \((\w+) > 0\)\s*\{\s*\Z")
 _OVER_ROWS = r"for \(int64_t (\w+) = 0; \1 < {0}; \1 \+= \w+\)"
@@ -35,15 +34,17 @@ _FINISH = re.compile(
 
 def is_covered(source: EmittedText, barrier: StatementText) -> bool:
     """Whether a barrier orders nothing that others do not."""
-    if source.code_at(barrier.span) == _BARRIER and _is_covered_by_loop(source, barrier):
+    if not source.is_vector_barrier(barrier):
+        return False
+    if _is_covered_by_loop(source, barrier):
         return True
     steps = _steps(source)
-    if steps is None or source.code_at(barrier.span) != _BARRIER:
+    if steps is None:
         return False
     before, finishing = steps
     if barrier.function in finishing:
         return _is_ordered_before(source, barrier, before, finishing)
-    whole = source.code_at(_body(source, barrier.function))
+    whole = source.code_at(source.body(barrier.function))
     return _START.match(whole) is not None and _is_ordered_by_last(source, _members(whole), finishing)
 
 
@@ -56,22 +57,19 @@ def _steps(source: EmittedText) -> tuple[tuple[str, str], tuple[str, ...]] | Non
         return None
     end = closing_brace(source.code, found[0].end() - 1)
     calls = (call.name for call in source.calls(Span(found[0].end(), end)))
-    known = {each.function for each in source.statements}
-    return (found[0][2], found[0][4]), tuple(name for name in calls if name in known)
+    return (found[0][2], found[0][4]), tuple(name for name in calls if name in source.functions)
 
 
 def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
     """Whether a barrier is the first in a branch of what has rows, behind a loop over these rows, in which
     another one follows the last use of all that instructions use up to the next barrier."""
-    guard = _GUARD.search(source.code, _body(source, barrier.function).start, barrier.span.start)
+    body = source.body(barrier.function)
+    guard = _GUARD.search(source.code, body.start, barrier.span.start)
     if guard is None:
         return False
-    own = [each for each in source.statements if each.function == barrier.function]
+    own, over_rows = source.functions[barrier.function], re.compile(_OVER_ROWS.format(guard[1]))
     loops = [
-        Span(head.span.end, closing_brace(source.code, source.code.index("{", head.span.end)))
-        for head in own
-        if head.is_head
-        and re.match(_OVER_ROWS.format(guard[1]), source.code[head.span.start : head.span.end])
+        block for head in own if source.match(over_rows, head) and (block := source.block(head)) is not None
     ]
     loop = max((each for each in loops if each.end < guard.start()), key=lambda each: each.end, default=None)
     following = _up_to_next(source, own, barrier)
@@ -79,45 +77,36 @@ def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
         return False
     turn = [each for each in own if loop.start < each.span.start < loop.end]
     between = [each for each in own if loop.end < each.span.start < guard.start()]
-    known = {each.function for each in source.statements}
     called = {call.name for each in (*turn, *between) for call in source.calls(each.span)}
-    if called & known or any(_keeps_vector_busy(source, each) for each in between):
+    if called & source.functions.keys() or any(map(source.keeps_vector_busy, between)):
         return False
     members = set[str]().union(*(_members(source.code_at(each.span)) for each in following))
     last = max((e.span.start for e in turn if members & _words(source, e)), default=loop.start)
-    barriers = [each.span.start for each in turn if source.code_at(each.span) == _BARRIER]
-    outer = [each for each in barriers if _depth(source, loop.start, each) == 1]
-    return any(each > last for each in outer) and _depth(source, own[0].span.start, loop.start) == 0
+    barriers = (each.span.start for each in turn if source.is_vector_barrier(each))
+    covers = any(each > last and source.is_straight(each, loop) for each in barriers)
+    return covers and source.is_straight(loop.start - 1, body)
 
 
-def _up_to_next(source: EmittedText, own: list[StatementText], barrier: StatementText) -> list[StatementText]:
+def _up_to_next(
+    source: EmittedText, own: Sequence[StatementText], barrier: StatementText
+) -> list[StatementText]:
     """The instructions between a barrier and the next in its block; none if there are others than those of
     members of the kernel."""
-    views = set(_VIEW.findall(source.code_at(_body(source, barrier.function))))
+    views = set(_VIEW.findall(source.code_at(source.body(barrier.function))))
     found = list[StatementText]()
     for each in own[own.index(barrier) + 1 :]:
-        if _depth(source, barrier.span.end, each.span.start):
+        if not source.is_straight(each.span.start, Span(barrier.span.end, each.span.start)):
             return []
-        if source.code_at(each.span) == _BARRIER:
+        if source.is_vector_barrier(each):
             return found
-        if not _keeps_vector_busy(source, each) or _words(source, each) & views:
+        if not source.keeps_vector_busy(each) or _words(source, each) & views:
             return []
         found.append(each)
     return []
 
 
-def _keeps_vector_busy(source: EmittedText, statement: StatementText) -> bool:
-    call = source.leading_call(statement)
-    return call is not None and source.pipe_of(call) == "V"
-
-
 def _words(source: EmittedText, statement: StatementText) -> set[str]:
     return set(re.findall(r"\w+", source.code_at(statement.span)))
-
-
-def _depth(source: EmittedText, start: int, end: int) -> int:
-    between = source.code[start:end]
-    return between.count("{") - between.count("}")
 
 
 def _is_ordered_before(
@@ -125,17 +114,16 @@ def _is_ordered_before(
 ) -> bool:
     """Whether the next instruction uses nothing but what no function since the barriers of ``before`` does:
     its barrier is the first in its loop, and on another turn of that it works on other rows."""
-    place = next(i for i, each in enumerate(source.statements) if each is barrier)
-    earlier = [each for each in source.statements[:place] if each.function == barrier.function]
-    following = source.statements[place + 1]
+    own = source.functions[barrier.function]
+    earlier = own[: own.index(barrier)]
+    following = source.statements[barrier.number + 1]
     members = _members(source.code_at(following.span))
     if any(source.leading_call(each) is not None for each in earlier) or not members:
         return False
     since = (*before, *finishing[: finishing.index(barrier.function)])
-    bodies = [source.code_at(_body(source, name)) for name in since]
-    return all(_BARRIER in body for body in bodies[:2]) and not any(
-        members & _members(body) for body in bodies
-    )
+    used = set[str]().union(*(_members(source.code_at(source.body(name))) for name in since))
+    ordered = (any(map(source.is_vector_barrier, source.functions[name])) for name in before)
+    return all(ordered) and not members & used
 
 
 def _is_ordered_by_last(source: EmittedText, members: set[str], finishing: tuple[str, ...]) -> bool:
@@ -146,9 +134,8 @@ def _is_ordered_by_last(source: EmittedText, members: set[str], finishing: tuple
     for name in finishing:
         uses = [
             each.span.end
-            for each in source.statements
-            if each.function == name
-            and members & _members(source.code_at(each.span))
+            for each in source.functions[name]
+            if members & _members(source.code_at(each.span))
             and not (once and time_of(source, each.span.start) == SPLIT)
         ]
         found = found or bool(uses)
@@ -159,18 +146,11 @@ def _is_ordered_by_last(source: EmittedText, members: set[str], finishing: tuple
 
 def _follows(source: EmittedText, use: int, function: str) -> Iterator[bool]:
     """For each barrier of a function behind a place, whether all that leads to the place leads there."""
-    for each in source.statements:
-        if each.function == function and each.span.start > use and source.code_at(each.span) == _BARRIER:
+    for each in source.functions[function]:
+        if each.span.start > use and source.is_vector_barrier(each):
             between = source.code[use : each.span.start]
             yield "}" not in between and "{" not in between
 
 
 def _members(code: str) -> set[str]:
     return {name for name in _MEMBER.findall(code) if not name.endswith(("Gm_", "Slot_"))} - {"tiling_"}
-
-
-def _body(source: EmittedText, function: str) -> Span:
-    """All of a function from its first statement on."""
-    own = [each.span for each in source.statements if each.function == function]
-    opening = source.code.rindex("{", 0, own[0].start)
-    return Span(own[0].start, closing_brace(source.code, opening))

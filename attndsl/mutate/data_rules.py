@@ -13,7 +13,7 @@ from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
 from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
-from attndsl.mutate.source_model import CallText, Span, closing_brace
+from attndsl.mutate.source_model import CallText, Span, StatementText
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
 WRONG_SLOT, WRONG_BUFFER, STALE_RING = "wrong slot", "wrong buffer", "stale ring slot"
@@ -124,9 +124,9 @@ def _drains(source: EmittedText, call: CallText) -> bool:
     """Whether a minimum keeps the turn after the last to an item, and what is decoded of another one is used
     nowhere: it has no keys, and each part of its number comes from a quotient or a remainder."""
     statement = source.statement_at(call.span.start)
-    if statement is None or not _LAST_TURN.match(source.code, statement.span.start, statement.span.end):
+    if statement is None or not source.match(_LAST_TURN, statement):
         return False
-    inside = [source.code_at(each.span) for each in source.statements if each.function == statement.function]
+    inside = [source.code_at(each.span) for each in source.functions[statement.function]]
     uses = sum(len(_ITEM.findall(each)) for each in inside) - 1
     parts = sum(len(_PART.findall(each)) for each in inside)
     return uses == parts and any(_NO_KEYS.match(each) for each in inside)
@@ -144,10 +144,9 @@ def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
     if around is None:
         return False
     stands = re.compile(rf"const int64_t {re.escape(name)} = ([^;]*);\Z")
-    own = [each for each in source.statements if each.function == around.function]
     values = [
         match[1]
-        for each in own
+        for each in source.functions[around.function]
         if each.span.start < call.span.start and (match := stands.match(source.code_at(each.span)))
     ]
     known = known_constants(source)
@@ -204,12 +203,12 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
     """
     for statement in source.statements:
         span = statement.span
-        if statement.is_head and _WARMS.match(statement.function) and _sets_nothing(source, span):
+        if _WARMS.match(statement.function) and _sets_nothing(source, statement):
             continue
         guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
         if guard is not None:
             yield Defect(BOUND, Span(*guard.span(2)), "> 1")
-        elif rest := _takes_the_rest(source, span) if statement.is_head else None:
+        elif rest := _takes_the_rest(source, statement):
             yield rest
         else:
             changed = (instead(source, statement, each) for each in flipped(BOUND, source, span))
@@ -219,18 +218,18 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
             yield Defect(BOUND, Span(*first.span(1)), "1")
 
 
-def _sets_nothing(source: EmittedText, head: Span) -> bool:
-    """Whether the block after a head has no flag and no event."""
-    opening = source.code.find("{", head.end)
-    return "Flag" not in source.code[opening : closing_brace(source.code, opening)]
+def _sets_nothing(source: EmittedText, head: StatementText) -> bool:
+    """Whether a statement is a head whose block has no flag and no event."""
+    block = source.block(head)
+    return block is not None and "Flag" not in source.code_at(block)
 
 
-def _takes_the_rest(source: EmittedText, head: Span) -> Defect | None:
+def _takes_the_rest(source: EmittedText, head: StatementText) -> Defect | None:
     """Of a loop whose body begins with the minimum of a step and of what is left, or that goes on by one: one
     step less."""
     if (last := _runs_out(source, head)) is not None:
         return last
-    loop, body = _LOOP.match(source.code, head.start, head.end), _BODY.match(source.code, head.end)
+    loop, body = source.match(_LOOP, head), _BODY.match(source.code, head.span.end)
     if loop is None or body is None:
         return None
     variable, end, step = loop[1], loop[2], loop[3] or loop[1]
@@ -239,14 +238,13 @@ def _takes_the_rest(source: EmittedText, head: Span) -> Defect | None:
     return Defect(BOUND, Span(loop.end(2), loop.end(2)), f" - {step}")
 
 
-def _runs_out(source: EmittedText, head: Span) -> Defect | None:
+def _runs_out(source: EmittedText, head: StatementText) -> Defect | None:
     """Of a loop that goes on by the minimum of the rest of a run and of what is left, which would never end
     where nothing is: without the steps in the last run of rows."""
-    loop = _WHILE.match(source.code, head.start, head.end)
-    opening = source.code.find("{", head.end)
-    if loop is None or opening < 0:
+    loop, block = source.match(_WHILE, head), source.block(head)
+    if loop is None or block is None:
         return None
-    body = source.code[opening : closing_brace(source.code, opening)]
+    body = source.code_at(block)
     step = re.search(rf"\b(\w+) =\s+MinOf\((\w+) - \w+ % \2, {loop[2]} - {loop[1]}\);", body)
     if step is None or not re.search(rf"\b{loop[1]} \+= {step[1]};\s*\Z", body):
         return None

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from attndsl.mutate.defects import Defect
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.source_model import Span, StatementText
 
 _PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
 _BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch)\s*&&\s*(\w+)\.\w+ < \w+\.\w+")
@@ -50,8 +50,8 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
 def turns_may_follow(source: EmittedText, statement: StatementText) -> re.Match[str] | None:
     """The head of a loop over turns in which nothing ends with a step, so that one more without keys does
     nothing."""
-    turns = _TURNS.match(source.code, statement.span.start, statement.span.end)
-    body = None if turns is None else _block(source, statement)
+    turns = source.match(_TURNS, statement)
+    body = None if turns is None else source.block(statement)
     return None if body is None or _LAST_STEP.search(source.code_at(body)) else turns
 
 
@@ -63,7 +63,7 @@ def _of_parity(source: EmittedText, statement: StatementText, defect: Defect) ->
 
 def _of_barrier(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A branch that holds a barrier alone: one more changes nothing."""
-    body = _block(source, statement)
+    body = source.block(statement)
     return (
         _takes_more(source, defect) and body is not None and _BARRIER.match(source.code_at(body)) is not None
     )
@@ -71,8 +71,8 @@ def _of_barrier(source: EmittedText, statement: StatementText, defect: Defect) -
 
 def _of_fill(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """Lanes filled in front of what writes as many lanes: all of them where they are equal."""
-    head = _FEWER_LANES.match(source.code, statement.span.start, statement.span.end)
-    body = _block(source, statement)
+    head = source.match(_FEWER_LANES, statement)
+    body = source.block(statement)
     if head is None or body is None or head.start(2) != defect.span.start:
         return False
     fill, fold = _FILL.match(source.code_at(body)), _FOLD.match(source.code, body.end + 1)
@@ -82,7 +82,7 @@ def _of_fill(source: EmittedText, statement: StatementText, defect: Defect) -> b
 def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A branch that fills lanes up to a key, or from one on: none where that is the edge of the tile."""
     head = _KEYS_OF_TILE.search(source.code, statement.span.start, statement.span.end)
-    body = _block(source, statement)
+    body = source.block(statement)
     if head is None or body is None or not statement.is_head or head.start(1) != defect.span.start:
         return False
     fill = _INTERVAL.search(source.code_at(body))
@@ -93,8 +93,8 @@ def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) 
 def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A branch that loads as many rows as one number exceeds another, and does nothing else but wait for what
     its pipe did before."""
-    head = _TWO_SOURCES.match(source.code, statement.span.start, statement.span.end)
-    body = _block(source, statement)
+    head = source.match(_TWO_SOURCES, statement)
+    body = source.block(statement)
     if head is None or body is None or not _takes_more(source, defect):
         return False
     loads = [each for each in source.calls(body) if each.name.startswith("Load")]
@@ -107,15 +107,15 @@ def _of_idle_core(source: EmittedText, statement: StatementText, defect: Defect)
     """What a vector core without rows waits for before it sets a flag, which lets the cube write the rows of
     another step. It has none where the task has one row alone, the other core's: of earlier steps it has read
     rows behind that one, and the cube writes no others."""
-    head = _NO_ROWS.match(source.code, statement.span.start, statement.span.end)
-    body = _block(source, statement)
+    head = source.match(_NO_ROWS, statement)
+    body = source.block(statement)
     return head is not None and body is not None and _HANDSHAKE.match(source.code_at(body)) is not None
 
 
 def _of_way_back(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A loop upwards, right in front of one that goes back to where it was to end."""
-    head = _UPWARDS.match(source.code, statement.span.start, statement.span.end)
-    body = _block(source, statement)
+    head = source.match(_UPWARDS, statement)
+    body = source.block(statement)
     if head is None or body is None:
         return False
     back = rf"\s*while \({head[1]} > {head[3]}\)\s*\{{\s*--{head[1]};"
@@ -136,11 +136,3 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
 def _takes_more(source: EmittedText, defect: Defect) -> bool:
     """Whether the change lets the equal case in."""
     return _MORE.get(source.at(defect.span)) == defect.after
-
-
-def _block(source: EmittedText, statement: StatementText) -> Span | None:
-    """What the braces after the head of a branch or loop hold."""
-    opening = source.code.find("{", statement.span.end)
-    if not statement.is_head or opening < 0 or source.code[statement.span.end : opening].strip():
-        return None
-    return Span(opening + 1, closing_brace(source.code, opening))

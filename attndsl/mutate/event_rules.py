@@ -26,6 +26,8 @@ _EVENT = re.compile(r"HardEvent::(\w+?)_(\w+)\b")
 _ANY_EVENT = re.compile(r"HardEvent::(\w+)")
 _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
+_STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.tiles)\)\s*\{\s*\Z")
+"""What a stage of a step depends on."""
 
 
 @kept
@@ -170,24 +172,17 @@ def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]
     return frozenset(last), frozenset(over)
 
 
-_STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.tiles)\)\s*\{\s*\Z")
-"""What a stage of a step depends on."""
-
-
 def _in_turn(source: EmittedText) -> dict[str, frozenset[str]]:
     """The flags, each with the others that are set and waited for in the same order, once each in every step
     that has their stages: their counters may be one."""
     places: dict[str, dict[str, list[tuple[str, int, str]]]] = {}
-    callers, own_core = callers_of(source), dict[str, str]()
-    for statement, call in _calls(source):
-        if call.name not in ("CrossCoreSetFlag", "CrossCoreWaitFlag") or not call.arguments:
-            continue
+    own_core: dict[str, str] = {}
+    for statement, call, name in _flags(source):
         if not _always_runs(source, statement):
             continue
-        uses = places.setdefault(source.at(call.arguments[0]), {}).setdefault(call.name, [])
-        uses += _stages(source, statement.function, callers)
+        places.setdefault(name, {}).setdefault(call.name, []).extend(_stages(source, statement.function))
         if call.name == "CrossCoreSetFlag":
-            own_core[source.at(call.arguments[0])] = _setting_core(call.template)
+            own_core[name] = _setting_core(call.template)
     once = {
         name: (sets[0], waits[0])
         for name, each in places.items()
@@ -212,16 +207,12 @@ def _before_others(source: EmittedText) -> dict[str, frozenset[str]]:
     """The flags, each with the others of which one is set once and waited for once, always, before the first
     turn of what does so with the other: the first wait is for the first flag whatever counts them."""
     places: dict[str, dict[str, list[tuple[str, int, bool]]]] = {}
-    callers = callers_of(source)
-    for statement, call in _calls(source):
-        if call.name not in ("CrossCoreSetFlag", "CrossCoreWaitFlag") or not call.arguments:
-            continue
-        uses = places.setdefault(source.at(call.arguments[0]), {}).setdefault(call.name, [])
+    for statement, call, name in _flags(source):
         always = _always_runs(source, statement)
-        above = callers.get(statement.function, set())
-        for each, calling in _calls(source):
-            if calling.name == statement.function and each.function in above:
-                uses.append((each.function, each.span.start, always and _always_runs(source, each)))
+        places.setdefault(name, {}).setdefault(call.name, []).extend(
+            (each.function, each.span.start, always and _always_runs(source, each))
+            for each in _calls_of(source, statement.function)
+        )
     found: dict[str, set[str]] = {}
     for one, own in places.items():
         for other, theirs in places.items():
@@ -244,19 +235,25 @@ def _is_first(own: list[tuple[str, int, bool]], others: list[tuple[str, int, boo
 
 def _always_runs(source: EmittedText, statement: StatementText) -> bool:
     """Whether a statement stands in no branch or loop of its function."""
-    first = next(each for each in source.statements if each.function == statement.function)
-    before = source.code[first.span.start : statement.span.start]
-    return before.count("{") == before.count("}")
+    return source.is_straight(statement.span.start, source.body(statement.function))
 
 
-def _stages(
-    source: EmittedText, function: str, callers: dict[str, set[str]]
-) -> Iterator[tuple[str, int, str]]:
-    """Where a function is called as a stage: the caller, the place, what it depends on."""
+def _flags(source: EmittedText) -> Iterator[tuple[StatementText, CallText, str]]:
+    """What sets flags between cores or waits for them, with the names of the flags."""
     for statement, call in _calls(source):
-        if call.name == function and statement.function in callers.get(function, ()):
-            before = _STAGE.search(source.code[: statement.span.start])
-            yield statement.function, statement.span.start, before[1] if before else f"{statement.span}"
+        if call.name in ("CrossCoreSetFlag", "CrossCoreWaitFlag") and call.arguments:
+            yield statement, call, source.at(call.arguments[0])
+
+
+def _calls_of(source: EmittedText, function: str) -> Iterator[StatementText]:
+    return (statement for statement, call in _calls(source) if call.name == function)
+
+
+def _stages(source: EmittedText, function: str) -> Iterator[tuple[str, int, str]]:
+    """Where a function is called as a stage: the caller, the place, what it depends on."""
+    for statement in _calls_of(source, function):
+        before = _STAGE.search(source.code[: statement.span.start])
+        yield statement.function, statement.span.start, before[1] if before else f"{statement.span}"
 
 
 def _setting_core(template: str) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from attndsl.mutate.contract_limits import told_name
 from attndsl.mutate.equal_sides import turns_may_follow
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.lifetimes import constants
-from attndsl.mutate.source_model import CallText, Span, StatementText, closing_brace
+from attndsl.mutate.lifetimes import known_constants
+from attndsl.mutate.source_model import CallText, StatementText
 
 _TURNS_END = re.compile(r"const int64_t turnsEnd = tiling_\.items \+ MinOf\(tiling_\.items,\s+blockCount_\);")
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
@@ -42,9 +42,9 @@ def needless(source: EmittedText, call: CallText) -> bool:
 
 def _of_more_turns(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """More turns to drain the pipeline, of a core in which nothing ends with one."""
-    if not _TURNS_END.match(source.code, statement.span.start, statement.span.end):
+    if not source.match(_TURNS_END, statement):
         return False
-    inside = [each for each in source.statements if each.function == statement.function]
+    inside = source.functions[statement.function]
     users = [each for each in inside if each != statement and "turnsEnd" in source.code_at(each.span)]
     return len(users) == 1 and turns_may_follow(source, users[0]) is not None
 
@@ -53,9 +53,9 @@ def _of_doubling(source: EmittedText, statement: StatementText, call: CallText) 
     """As many lanes again, of a number that doubles to the end without a rest."""
     one, other = (source.code_at(each) for each in call.arguments)
     for head in _heads_around(source, statement) if other.endswith(f" - {one}") else ():
-        loop = _DOUBLING.match(source.code, head.span.start, head.span.end)
+        loop = source.match(_DOUBLING, head)
         if loop is not None and (one, other) == (loop[1], f"{loop[3]} - {loop[1]}"):
-            known = constants(source.schedule)
+            known = known_constants(source)
             first, end = (int(each) if each.isdigit() else known.get(each, 0) for each in loop.group(2, 3))
             times = end // first if first else 0
             return times > 0 and times * first == end and times & (times - 1) == 0
@@ -65,28 +65,29 @@ def _of_doubling(source: EmittedText, statement: StatementText, call: CallText) 
 def _of_local_rows(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """Rows of a group behind the last, where vector instructions alone work on them: in buffers whose room is
     whole groups, from the first row on, so that these rows are none of another step."""
-    group = _GROUP.match(source.code, statement.span.start, statement.span.end)
+    group = source.match(_GROUP, statement)
     heads = _heads_around(source, statement)
-    loop = _GROUPS.match(source.code, heads[-1].span.start, heads[-1].span.end) if group and heads else None
-    if group is None or loop is None or loop.group(3, 2, 1) != group.group(2, 3, 4):
+    loop = source.match(_GROUPS, heads[-1]) if group and heads else None
+    body = source.block(heads[-1]) if heads else None
+    if group is None or loop is None or body is None or loop.group(3, 2, 1) != group.group(2, 3, 4):
         return False
-    known, room = constants(source.schedule), re.compile(rf"const int64_t {group[3]} = MinOf\((\w+), ")
-    own = [each for each in source.statements if each.function == statement.function]
-    rooms = [room.match(source.code, each.span.start) for each in own]
+    known, room = known_constants(source), re.compile(rf"const int64_t {group[3]} = MinOf\((\w+), ")
+    rooms = [room.match(source.code, each.span.start) for each in source.functions[statement.function]]
     sizes = {known.get(each[1], 1) for each in rooms if each is not None}
     if not sizes or any(size % int(group[2]) for size in sizes):
         return False
-    body = _block(source, heads[-1])
     users = [
-        each for each in _inside(source, body) if re.search(rf"\b{group[1]}\b", source.code_at(each.span))
+        each
+        for each in source.functions[statement.function]
+        if body.start <= each.span.start < body.end
+        and re.search(rf"\b{group[1]}\b", source.code_at(each.span))
     ]
     return all(each == statement or _is_local(source, each, loop[1]) for each in users)
 
 
 def _is_local(source: EmittedText, statement: StatementText, row: str) -> bool:
     """Whether a statement is a vector instruction on rows that begin at ``row`` of its buffers."""
-    call = source.leading_call(statement)
-    if call is None or source.pipe_of(call) != "V":
+    if not source.keeps_vector_busy(statement):
         return False
     places = _PLACE.findall(source.code_at(statement.span))
     return all(re.fullmatch(rf"{row} \* k\w+|[a-z]0", each) for each in places)
@@ -95,14 +96,10 @@ def _is_local(source: EmittedText, statement: StatementText, row: str) -> bool:
 def _of_idle_split(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """A first tile behind the last, of a split without tiles: it has less than none then, which nothing tells
     from none, and where it begins is used for its tiles alone."""
-    if not _FIRST_TILE.match(source.code, statement.span.start, statement.span.end):
+    if not source.match(_FIRST_TILE, statement):
         return False
     one, other = (source.code_at(each) for each in call.arguments)
-    counted = [
-        match
-        for each in source.statements
-        if (match := _TILES.match(source.code, each.span.start, each.span.end)) is not None
-    ]
+    counted = [match for each in source.statements if (match := source.match(_TILES, each)) is not None]
     if not counted or any(match[2] != other or f"* {match[1]}" not in one for match in counted):
         return False
     return all(
@@ -116,7 +113,7 @@ def _of_idle_split(source: EmittedText, statement: StatementText, call: CallText
 
 def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
     """Whether a statement runs for tiles that there are alone, or its function does."""
-    if any(_OF_A_TILE.match(source.code, *_ends(head)) for head in _heads_around(source, statement)):
+    if any(source.match(_OF_A_TILE, head) for head in _heads_around(source, statement)):
         return True
     callers = [
         each
@@ -124,8 +121,7 @@ def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
         if any(call.name == statement.function for call in source.calls(each.span))
     ]
     return bool(callers) and all(
-        any(_OF_A_TILE.match(source.code, *_ends(head)) for head in _heads_around(source, each))
-        for each in callers
+        any(source.match(_OF_A_TILE, head) for head in _heads_around(source, each)) for each in callers
     )
 
 
@@ -159,14 +155,12 @@ def is_filled_behind(source: EmittedText, call: CallText) -> bool:
     """Whether lanes behind the last key, up to whole repeats, are filled before anything but elementwise
     instructions works on a row: what these write there is used nowhere."""
     statement = source.statement_at(call.span.start)
-    of_row = None if statement is None else source.leading_call(statement)
-    if statement is None or of_row is None or source.pipe_of(of_row) != "V":
+    if statement is None or not source.keeps_vector_busy(statement):
         return False
     if [source.code_at(each) for each in call.arguments] != ["keys", "kRepeatLanes"]:
         return False
-    for each in source.statements[statement.number + 1 :]:
-        if each.function != statement.function:
-            return False
+    own = source.functions[statement.function]
+    for each in own[own.index(statement) + 1 :]:
         name = next((one.name for one in source.calls(each.span) if _FOLDS.fullmatch(one.name)), None)
         if name is not None:
             return _LANES_OF_KEYS.match(source.code, each.span.start) is not None
@@ -176,28 +170,11 @@ def is_filled_behind(source: EmittedText, call: CallText) -> bool:
 # --------------------------------------------------------------------------------------------------------
 
 
-def _ends(statement: StatementText) -> tuple[int, int]:
-    return statement.span.start, statement.span.end
-
-
-def _block(source: EmittedText, head: StatementText) -> Span:
-    """What the braces after a head hold; nothing without any."""
-    opening = source.code.find("{", head.span.end)
-    if opening < 0 or source.code[head.span.end : opening].strip():
-        return Span(head.span.end, head.span.end)
-    return Span(opening, closing_brace(source.code, opening))
-
-
-def _inside(source: EmittedText, block: Span) -> list[StatementText]:
-    return [each for each in source.statements if block.start <= each.span.start < block.end]
-
-
 def _heads_around(source: EmittedText, statement: StatementText) -> list[StatementText]:
     """The heads of branches and loops around a statement, from the outermost."""
-    found = []
-    for each in source.statements[: statement.number]:
-        if each.is_head and each.function == statement.function:
-            block = _block(source, each)
-            if block.start <= statement.span.start < block.end:
-                found.append(each)
-    return found
+    blocks = ((each, source.block(each)) for each in source.functions[statement.function])
+    return [
+        each
+        for each, block in blocks
+        if block is not None and block.start <= statement.span.start < block.end
+    ]

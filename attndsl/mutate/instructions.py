@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from attndsl.mutate.source_model import CallText, SourceModel
+from attndsl.mutate.source_model import CallText, SourceModel, StatementText
 from attndsl.target import Pipe
 from attndsl.tile.instructions import instruction_classes
 from attndsl.tile.instructions.units import block_elements, repeat_elements
@@ -107,8 +107,8 @@ class Instructions:
 
     def _pipe_within(self, source: SourceModel, function: str) -> str | None:
         """The pipe of the first instruction in a function."""
-        for statement in source.statements:
-            call = source.leading_call(statement) if statement.function == function else None
+        for statement in source.functions.get(function, ()):
+            call = source.leading_call(statement)
             if call is not None and (pipe := self.pipe_of(source, call)) is not None:
                 return pipe
         return None
@@ -164,3 +164,12 @@ class EmittedText(SourceModel):
     def pipe_of(self, call: CallText) -> str | None:
         """As :meth:`Instructions.pipe_of`."""
         return self.instructions.pipe_of(self, call)
+
+    def keeps_vector_busy(self, statement: StatementText) -> bool:
+        """Whether a statement is an instruction of the vector pipe."""
+        call = self.leading_call(statement)
+        return call is not None and self.pipe_of(call) == "V"
+
+    def is_vector_barrier(self, statement: StatementText) -> bool:
+        """Whether a statement is a barrier of the vector pipe."""
+        return self.code_at(statement.span) == "PipeBarrier<PIPE_V>();"

@@ -6,7 +6,7 @@ import re
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.source_model import Span, closing_brace
+from attndsl.mutate.source_model import closing_brace
 
 _OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
 _WHOLE_BRANCH = re.compile(r"\s*if \(([^(){};]*)\)\s*\{")
@@ -36,17 +36,11 @@ def after_all_blocks(source: EmittedText) -> frozenset[str]:
             waiting.add(own)
         if statement.is_head or source.leading_call(statement) is not None:
             working.add(own)
-    known = {each.function for each in source.statements}
+    known = source.functions.keys()
     late = {name for name in waiting if len(callers.get(name, ())) == 1}
     while more := {name for name in known - late if callers.get(name) and late >= callers[name]}:
         late |= more
     return frozenset(late)
-
-
-def body_of(source: EmittedText, function: str) -> Span:
-    """All of a function between its braces, from its first statement on."""
-    own = next(each.span.start for each in source.statements if each.function == function)
-    return Span(own, closing_brace(source.code, source.code.rindex("{", 0, own)))
 
 
 @kept
@@ -54,25 +48,21 @@ def before_all_blocks(source: EmittedText) -> frozenset[str]:
     """The functions that are over when all blocks have waited for each other, and before which a core does
     nothing else: the first that it calls, which ends with stores of what it computed. The next one waits for
     the stores of all, on the same condition if there is one."""
-    known = {each.function for each in source.statements}
     found = set[str]()
-    for caller in known:
-        body = body_of(source, caller)
-        own = [each for each in source.statements if each.function == caller and not each.is_head]
-        calls = [(each, source.leading_call(each)) for each in own]
+    for caller, own in source.functions.items():
+        calls = [(each, source.leading_call(each)) for each in own if not each.is_head]
         working = [(each, call) for each, call in calls if call is None or call.name != "SetFlag"]
         if len(working) < 2 or working[0][1] is None or working[1][1] is None:
             continue
         (one, first), (other, second) = working[0], working[1]
-        if first is None or second is None or not {first.name, second.name} <= known:
+        if first is None or second is None or not {first.name, second.name} <= source.functions.keys():
             continue
-        before = source.code[body.start : one.span.start]
         once = callers_of(source)[first.name] == {caller} and source.code.count(f"{first.name}(") == 2
         follows = not source.code[one.span.end : other.span.start].strip()
         if (
             once
             and follows
-            and before.count("{") == before.count("}")
+            and source.is_straight(one.span.start, source.body(caller))
             and _ends(source, first.name, second.name)
         ):
             found.add(first.name)
@@ -83,14 +73,13 @@ def _ends(source: EmittedText, function: str, waiting: str) -> bool:
     """Whether a function ends with stores, and another waits for these where the first does anything."""
     instructions = [
         (source.pipe_of(call), _STORED in call.template)
-        for each in source.statements
-        if each.function == function
-        and (call := source.leading_call(each)) is not None
+        for each in source.functions[function]
+        if (call := source.leading_call(each)) is not None
         and (source.pipe_of(call) is not None or call.name == "SetAndWaitFlag")
     ]
     if instructions[-2:] != [(None, True), ("MTE3", False)]:
         return False
-    bodies = [source.code_at(body_of(source, each)) for each in (waiting, function)]
+    bodies = [source.code_at(source.body(each)) for each in (waiting, function)]
     branches = [_WHOLE_BRANCH.match(each) for each in bodies]
     if branches[0] is not None:
         if branches[1] is None or branches[0][1] != branches[1][1]:

@@ -2,8 +2,8 @@
 
 Four kinds of work exclude each other in a kernel: what is over before all blocks have waited for each other a
 first time, what runs once they have done so at last, and of what runs between, the two branches of whether
-keys are split. Where the plan splits keys only if that
-leaves each block one item, what such a block does last in its branch comes after all else.
+keys are split. Where the plan splits keys only if that leaves each block one item, what such a block does
+last in its branch comes after all else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, before_all_blocks
 from attndsl.mutate.source_model import SourceModel, Span, closing_brace
-from attndsl.mutate.turns import over_in_time
+from attndsl.mutate.turns import buffers_of, makes_buffer, over_in_time
 
 FIRST, EARLY, WHOLE, SPLIT, LATE = (
     "first",
@@ -36,7 +36,6 @@ _APART = {frozenset(pair) for pair in ((WHOLE, SPLIT), (EARLY, LATE), (WHOLE, LA
 _DECLARED = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(k[^;]*);")
 _VALUE = re.compile(r"(k\w+)\s*=\s*((?:[^,()]|\((?:[^()]|\([^()]*\))*\))+)")
 _CHOICE = re.compile(r"\(([^()?:]+) \? ([^()?:]+) : ([^()?:]+)\)")
-_MEMBER = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
 _WORD_OF_MEMBER = re.compile(r"\b\w+_\b")
 _PLACE = re.compile(r"\bk\w+At\b")
 _BRANCH = re.compile(r"if \(tiling_\.splits == 1\)\s*\Z")
@@ -133,11 +132,11 @@ def memories(source: SourceModel, known: Mapping[str, int]) -> list[Buffers]:
 @kept
 def uses(kernel: EmittedText) -> dict[str, frozenset[str]]:
     """By the constants that are addresses of buffers, when a kernel uses the buffer."""
-    members = _members(kernel)
+    members = buffers_of(kernel)
     found: dict[str, set[str]] = {}
     for statement in kernel.statements:
         code = kernel.code_at(statement.span)
-        if _MEMBER.match(code):
+        if makes_buffer(code):
             continue
         names = [members[word] for word in _WORD_OF_MEMBER.findall(code) if word in members]
         for name in (*names, *_PLACE.findall(code)):
@@ -160,12 +159,13 @@ def _branches(kernel: EmittedText) -> list[tuple[Span, str]]:
     """What the kernel does where keys are split, and where they are not."""
     found = []
     for head in kernel.statements:
-        if head.is_head and _BRANCH.match(kernel.code, head.span.start, head.span.end):
-            end = closing_brace(kernel.code, kernel.code.index("{", head.span.end))
-            found.append((Span(head.span.end, end), WHOLE))
-            other = _ELSE.match(kernel.code, end + 1)
+        if head.is_head and kernel.match(_BRANCH, head):
+            whole = kernel.block(head)
+            other = None if whole is None else _ELSE.match(kernel.code, whole.end + 1)
+            if whole is not None:
+                found.append((whole, WHOLE))
             if other is not None:
-                found.append((Span(end + 1, closing_brace(kernel.code, other.end() - 1)), SPLIT))
+                found.append((Span(other.end(), closing_brace(kernel.code, other.end() - 1)), SPLIT))
     return found
 
 
@@ -220,14 +220,8 @@ def _places(kernel: EmittedText) -> Counter[str]:
     """How many places of a kernel use each of its members."""
     inside = (kernel.code_at(each.span) for each in kernel.statements)
     return Counter(
-        word for each in inside if not _MEMBER.match(each) for word in _WORD_OF_MEMBER.findall(each)
+        word for each in inside if not makes_buffer(each) for word in _WORD_OF_MEMBER.findall(each)
     )
-
-
-@kept
-def _members(kernel: EmittedText) -> dict[str, str]:
-    """The members of a kernel that are buffers, with their addresses."""
-    return {match[1]: match[2] for match in _MEMBER.finditer(kernel.code)}
 
 
 def known_constants(source: EmittedText) -> Mapping[str, int]:
@@ -265,7 +259,7 @@ def is_scratch(source: EmittedText, place: int, member: str, other: str) -> bool
     """Whether one instruction alone uses a member of a kernel, and where another member begins, as much room
     is not in use when it runs."""
     kernel = _kernel_of(source)
-    members = _members(kernel)
+    members = buffers_of(kernel)
     if _places(kernel)[member] != 1 or not {member, other} <= members.keys():
         return False
     own = _memory_of(source, members[member])

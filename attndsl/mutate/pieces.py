@@ -10,9 +10,9 @@ import re
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.last_phase import body_of, callers_of
+from attndsl.mutate.last_phase import callers_of
 from attndsl.mutate.lifetimes import known_constants
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.source_model import Span, StatementText
 
 _LOOP = re.compile(r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= (k\w+)\)\s*\{")
 _LEAST = r"\bconst int64_t {0} = MinOf\((k\w+), [^;]*\);"
@@ -30,14 +30,13 @@ def single_turns(source: EmittedText) -> tuple[Span, ...]:
     known = known_constants(source)
     found = []
     for head in source.statements:
-        loop = _LOOP.match(source.code, head.span.start) if head.is_head else None
-        if loop is None:
+        loop, turn = _LOOP.match(source.code, head.span.start), source.block(head)
+        if loop is None or turn is None:
             continue
-        body = source.code_at(body_of(source, head.function))
+        body = source.code_at(source.body(head.function))
         most = re.findall(_LEAST.format(loop[2]), " ".join(body.split()))
         if len(most) == 1 and known.get(most[0], 1 << 62) <= known.get(loop[3], 0):
-            opening = loop.end() - 1
-            found.append(Span(opening + 1, closing_brace(source.code, opening)))
+            found.append(turn)
     return tuple(found)
 
 
@@ -69,11 +68,7 @@ def is_covered_wait(source: EmittedText, wait: StatementText) -> bool:
 def _is_covered_by_slot(source: EmittedText, wait: StatementText, event: re.Match[str]) -> bool:
     """Whether another event of the same pipes is waited for before this one, and set after it, for a slot
     that changes as often."""
-    before = [
-        each
-        for each in source.statements
-        if each.function == wait.function and each.span.start < wait.span.start
-    ]
+    before = [each for each in source.functions[wait.function] if each.span.start < wait.span.start]
     for each in before:
         other = _EVENT.match(source.code_at(each.span))
         if other is None or other[1] != event[1] or other[3] == event[3]:
@@ -119,18 +114,10 @@ def _places(source: EmittedText, verb: str, event: re.Match[str]) -> list[tuple[
 def _runs_once(source: EmittedText, start: int, wait: StatementText, end: int) -> bool:
     """Whether what stands between two places runs once each time: in bare blocks, or loops of one turn, or
     branches that hold no event and no slot."""
-    singles = {each.start - 1 for each in single_turns(source)}
-    heads = [
-        each
-        for each in source.statements
-        if each.is_head and start < each.span.start < end and each.function == wait.function
-    ]
-    for head in heads:
-        opening = source.code.find("{", head.span.end)
-        inside = source.code[opening : closing_brace(source.code, opening)]
-        if opening not in singles and ("Flag<" in inside or _TOGGLE.search(inside)):
-            return False
-    return True
+    within = (each for each in source.functions[wait.function] if start < each.span.start < end)
+    blocks = (block for each in within if (block := source.block(each)) is not None)
+    several = (source.code_at(each) for each in blocks if each not in single_turns(source))
+    return not any("Flag<" in inside or _TOGGLE.search(inside) for inside in several)
 
 
 def _changes_alike(source: EmittedText, stretches: tuple[tuple[int, int], ...], slot: str) -> bool:
@@ -148,7 +135,7 @@ def _is_covered_by_tile(source: EmittedText, wait: StatementText, event: re.Matc
     if event[1] != "MTE1_MTE2" or known.get("kPrefetch") != 2:
         return False
     loops = [each for each in single_turns(source) if each.start <= wait.span.start < each.end]
-    body = body_of(source, wait.function)
+    body = source.body(wait.function)
     depth = source.code[loops[0].start : wait.span.start] if len(loops) == 1 else "{"
     toggles = [match for match in _TOGGLE.finditer(source.code) if match[1] == event[3]]
     callers = callers_of(source).get(wait.function, set())
@@ -157,7 +144,7 @@ def _is_covered_by_tile(source: EmittedText, wait: StatementText, event: re.Matc
     if len(_places(source, "Wait", event)) != 1 or len(callers) != 1:
         return False
     (caller,) = callers
-    steps = " ".join(source.code_at(body_of(source, caller)).split())
+    steps = " ".join(source.code_at(source.body(caller)).split())
     own = re.search(_STAGE.format(wait.function), steps)
     after = source.code[loops[0].end : body.end]
     sets = re.findall(r"CrossCoreSetFlag<2, PIPE_FIX>\((k\w+)\);", after)
@@ -169,8 +156,8 @@ def _is_covered_by_tile(source: EmittedText, wait: StatementText, event: re.Matc
 def _awaits_two_before(source: EmittedText, steps: str, product: str) -> bool:
     """Whether the stage before waits for what the vector cores set after they have waited for the product of
     the step that is ``kPrefetch`` before."""
-    for name in dict.fromkeys(each.function for each in source.statements):
-        awaits = _AWAITS.match(source.code_at(body_of(source, name)))
+    for name in source.functions:
+        awaits = _AWAITS.match(source.code_at(source.body(name)))
         stage = re.search(
             rf"if \(stepsBegun_ > kPrefetch && earlier\.tile < earlierWork\.tiles\) \{{ {name}\(\); \}} \Z",
             steps,

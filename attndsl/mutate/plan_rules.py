@@ -162,8 +162,7 @@ def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:
 
 def _of_waiting_blocks(source: SourceModel) -> dict[str, bool]:
     """The flags for which blocks wait for each other; none where something else may let them wait, too."""
-    inside = [each for each in source.statements if each.function == "BlocksWait"]
-    text = "".join(source.code_at(each.span) for each in inside)
+    text = "".join(source.code_at(each.span) for each in source.functions.get("BlocksWait", ()))
     return {} if "||" in text else {match[1]: match[2] == "!=" for match in _GIVEN.finditer(text)}
 
 
@@ -202,7 +201,7 @@ def used_members(source: SourceModel, place: Span) -> frozenset[str]:
 
 def _branches(source: SourceModel) -> Iterator[tuple[str, StatementText, Span]]:
     """The names of tiling keys, each with the head of the branch that picks it and what the branch does."""
-    inside = [each for each in source.statements if each.function == "SelectKernel"]
+    inside = source.functions.get("SelectKernel", ())
     heads = [each for each in inside if each.is_head]
     for match in _KEY.finditer(source.code):
         place = sum(each.span.start < match.start() for each in heads)

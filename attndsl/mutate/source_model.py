@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,6 +72,35 @@ class SourceModel:
     def statements(self) -> tuple[StatementText, ...]:
         """All statements in functions, in order."""
         return tuple(self._statement(i, each) for i, each in enumerate(placed_statements(self.text)))
+
+    @cached_property
+    def functions(self) -> Mapping[str, tuple[StatementText, ...]]:
+        """The statements of each function, in order."""
+        found: dict[str, list[StatementText]] = {}
+        for each in self.statements:
+            found.setdefault(each.function, []).append(each)
+        return {name: tuple(own) for name, own in found.items()}
+
+    def body(self, function: str) -> Span:
+        """All of a function between its braces, from its first statement on."""
+        own = self.functions[function][0].span.start
+        return Span(own, closing_brace(self.code, self.code.rindex("{", 0, own)))
+
+    def block(self, head: StatementText) -> Span | None:
+        """What the braces after the head of a branch or loop hold; None without any."""
+        opening = self.code.find("{", head.span.end)
+        if not head.is_head or opening < 0 or self.code[head.span.end : opening].strip():
+            return None
+        return Span(opening + 1, closing_brace(self.code, opening))
+
+    def match(self, pattern: re.Pattern[str], statement: StatementText) -> re.Match[str] | None:
+        """A pattern at the start of a statement, in its code alone."""
+        return pattern.match(self.code, statement.span.start, statement.span.end)
+
+    def is_straight(self, at: int, block: Span) -> bool:
+        """Whether a place behind the start of a block is in the block itself, in no branch or loop of it."""
+        between = self.code[block.start : at]
+        return between.count("{") == between.count("}")
 
     def line(self, at: int) -> int:
         """The line of a place, from 1."""

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.last_phase import body_of, callers_of
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.last_phase import callers_of
+from attndsl.mutate.source_model import Span, StatementText
 
-BARRIER = "PipeBarrier<PIPE_V>();"
-_MEMBER = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
+_VIEW = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
 _LANEWISE = frozenset({"Add", "Sub", "Mul", "Max", "Min"})
 """Instructions that may write their result over an operand."""
 
@@ -32,14 +31,25 @@ def over_in_time(kernel: EmittedText, one: str, other: str, same_place: bool) ->
 
 
 @kept
+def buffers_of(kernel: EmittedText) -> dict[str, str]:
+    """The members of a kernel that are buffers, with the constants that are their addresses."""
+    return {match[1]: match[2] for match in _VIEW.finditer(kernel.code)}
+
+
+def makes_buffer(code: str) -> bool:
+    """Whether a statement says where a member lies, and does not use it."""
+    return _VIEW.match(code) is not None
+
+
+@kept
 def _uses(kernel: EmittedText) -> dict[str, list[tuple[StatementText, str]]]:
     """The statements that use members, by the addresses of the members, with the members' names; nothing of
     a buffer whose address is used beside."""
-    names = {match[1]: match[2] for match in _MEMBER.finditer(kernel.code)}
+    names = buffers_of(kernel)
     found: dict[str, list[tuple[StatementText, str]]] = {each: [] for each in names.values()}
     for statement in kernel.statements:
         code = kernel.code_at(statement.span)
-        if _MEMBER.match(code):
+        if makes_buffer(code):
             continue
         for word in dict.fromkeys(re.findall(r"\b(?:\w+_|k\w+At)\b", code)):
             if word in names and names[word] in found:
@@ -49,8 +59,7 @@ def _uses(kernel: EmittedText) -> dict[str, list[tuple[StatementText, str]]]:
 
 
 def _by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str]]) -> bool:
-    calls = [kernel.leading_call(statement) for statement, _ in uses]
-    return bool(calls) and all(call is not None and kernel.pipe_of(call) == "V" for call in calls)
+    return bool(uses) and all(kernel.keeps_vector_busy(statement) for statement, _ in uses)
 
 
 def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) -> bool:
@@ -67,7 +76,7 @@ def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) 
         return False
     overwrites = last is begin and same_place and _is_lanewise(kernel, begin)
     ordered = overwrites or (last is not begin and _barrier_in(kernel, last.span.end, begin, loop))
-    always = _is_straight(kernel, start, loop) and _is_straight(kernel, begin, loop)
+    always = all(kernel.is_straight(each.span.start, loop) for each in (start, begin))
     return ordered and always and _barrier_in(kernel, loop.start, start, loop)
 
 
@@ -83,21 +92,19 @@ def _at_last(kernel: EmittedText, early: str, late: str) -> bool:
     if functions != {own} or len(callers) != 1 or own in {each.function for each, _ in first}:
         return False
     (root,) = callers
-    body = body_of(kernel, own)
-    known = {each.function for each in kernel.statements}
+    body = kernel.body(own)
     calls = [
         (each.span.start, call.name)
-        for each in kernel.statements
-        if each.function == root
+        for each in kernel.functions[root]
         for call in kernel.calls(each.span)
-        if call.name in known
+        if call.name in kernel.functions
     ]
     place, name = calls[-1]
     return (
         name == own
         and sum(each == own for _, each in calls) == 1
-        and _depth(kernel, body_of(kernel, root).start, place) == 0
-        and not any(call.name in known for call in kernel.calls(body))
+        and kernel.is_straight(place, kernel.body(root))
+        and not any(call.name in kernel.functions for call in kernel.calls(body))
         and _barrier_in(kernel, body.start, second[0][0], body)
     )
 
@@ -107,29 +114,18 @@ def _loop_around(kernel: EmittedText, place: int) -> Span | None:
     found = None
     for head in kernel.statements:
         if head.is_head and head.span.end <= place and kernel.code.startswith("for (", head.span.start):
-            opening = kernel.code.index("{", head.span.end)
-            end = closing_brace(kernel.code, opening)
-            if opening < place < end:
-                found = Span(opening + 1, end)
+            body = kernel.block(head)
+            if body is not None and body.start <= place < body.end:
+                found = body
     return found
-
-
-def _depth(kernel: EmittedText, start: int, place: int) -> int:
-    between = kernel.code[start:place]
-    return between.count("{") - between.count("}")
-
-
-def _is_straight(kernel: EmittedText, statement: StatementText, block: Span) -> bool:
-    """Whether a statement stands in a block itself, in no branch of it."""
-    return _depth(kernel, block.start, statement.span.start) == 0
 
 
 def _barrier_in(kernel: EmittedText, after: int, before: StatementText, block: Span) -> bool:
     """Whether a barrier of a block itself stands between two places."""
     return any(
         after <= each.span.start < before.span.start
-        and kernel.code_at(each.span) == BARRIER
-        and _is_straight(kernel, each, block)
+        and kernel.is_vector_barrier(each)
+        and kernel.is_straight(each.span.start, block)
         for each in kernel.statements
     )
 
