@@ -13,14 +13,14 @@ from attndsl.spec.operator.loader import load
 from attndsl.verify.cases import case as module
 from attndsl.verify.cases import changed_case as module_of_changes
 from attndsl.verify.cases.case import Case, drawn_case, head_variable, kernel_key, kernel_variables
-from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.changed_case import WrongChange, changed, smaller, with_changes, work_of_case
 from attndsl.verify.cases.shaped_call import _USUAL, call_of_shape
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import FILL, GROUP, MASK, WARNED, WORKLOAD
+from tests.support.case_spaces import space_of
 
-(SPACE,) = spaces(ops.incre_flash_attention)
+SPACE = space_of("incre_flash_attention")
 OPTIONAL = {f"given({name})": False for name in SPACE.optional}
 PINS = {
     **OPTIONAL, "given(actual_seq_lengths)": True, "given(pse_shift)": True, "dtype(key)": "float16",
@@ -67,7 +67,7 @@ def test_what_decides_a_kernel() -> None:
     assert SPACE.operator.specialization_parameters <= set(found)
     assert not {"B", "S", GROUP, FILL, WORKLOAD} & set(found) and head_variable(SPACE) == "D"
     assert kernel_key(SPACE, {"D": 16, "B": 3}) == (("D", 16),)
-    (latent,) = spaces(load("specs/variants/mla_decode.py"))
+    latent = space_of("mla_decode")
     assert head_variable(latent) in ("", *latent.variables)
 
 

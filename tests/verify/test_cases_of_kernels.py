@@ -17,6 +17,7 @@ from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.space.values import FEW, FILL, PROBE, RAMP, SLOPE, SUNK
+from tests.support.case_spaces import space_of
 
 KERNELS = (
     ("incre_flash_attention", "incre_flash_attention", "incre_flash_attention_float16_d128"),
@@ -95,7 +96,7 @@ def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
     ],
 )
 def test_whether_a_call_is_what_a_case_of_a_kernel_is_asked_for(call: dict[str, Any], met: set[str]) -> None:
-    (space,) = spaces(ops.incre_flash_attention)
+    space = space_of("incre_flash_attention")
     assert {each.name for each in demands(space) if each.holds(decoding(**call))} == met
 
 
@@ -113,7 +114,7 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
 
 def test_blocks_are_selected_from_several_sorted_groups() -> None:
     """Of small steps between blocks alone: a tile of 512 keys has three groups of 32 then."""
-    (space,) = spaces(ops.nsa_compress_attention)
+    space = space_of("nsa_compress_attention")
     (demand,) = (each for each in demands(space) if each.name == "several groups of sorted blocks")
     steps = [demand.pins(np.random.default_rng(seed)) for seed in range(20)]
     assert {each["select_block_size"] // each["compress_stride"] for each in steps} <= {1, 2, 3, 4, 5}
@@ -145,6 +146,6 @@ def test_each_position_with_a_list_of_its_own_is_a_task(call: dict[str, int], sp
 
 def test_parts_rise_in_one_case_and_fall_in_another() -> None:
     """Either side of a merge is rescaled in one of them alone."""
-    (space,) = spaces(ops.incre_flash_attention)
+    space = space_of("incre_flash_attention")
     asked = {each.name: each.pins(np.random.default_rng(0)) for each in demands(space)}
     assert (asked[SUNK_PARTS][SLOPE], asked[MERGES][SLOPE]) == (1.0, -1.0)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attndsl import ops
-from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.situations import situations
 from attndsl.verify.cases.wanted_kernel import FIRST, first_sizes, own_pages
-from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
     FEW,
     FILL,
@@ -28,16 +23,11 @@ from attndsl.verify.space.values import (
     WORKLOAD,
     fill_of,
 )
-
-
-@cache
-def space(name: str) -> CaseSpace:
-    operator = load(f"specs/variants/{name}.py") if name in ("sigmoid", "mla_decode") else getattr(ops, name)
-    return spaces(operator)[0]
+from tests.support.case_spaces import space_of
 
 
 def demand(of: str, name: str) -> Demand:
-    return next(each for each in demands(space(of)) if each.name == name)
+    return next(each for each in demands(space_of(of)) if each.name == name)
 
 
 def pins(of: str, name: str, seed: int = 0) -> dict[str, Any]:
@@ -45,7 +35,7 @@ def pins(of: str, name: str, seed: int = 0) -> dict[str, Any]:
 
 
 def size_of(of: str, axis: str) -> str:
-    return str(space(of).operator.axis_extents[axis])
+    return str(space_of(of).operator.axis_extents[axis])
 
 
 SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
@@ -63,14 +53,14 @@ EVEN = "several items of split keys on a core"
 def test_which_demands_operators_have() -> None:
     """What selects of all keys of a row splits none; without lengths and masks no row is without keys. Where
     each batch row has one position, keys of more tasks than cores are split to even these out."""
-    names = {of: [each.name for each in demands(space(of))] for of in (
+    names = {of: [each.name for each in demands(space_of(of))] for of in (
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
     decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
     assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW]
     assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
-    every = [each for of in names for each in demands(space(of))]
+    every = [each for of in names for each in demands(space_of(of))]
     assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN)} == {FEW}
     assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
     assert {each.name for each in every if each.roomy} == {EVEN}
@@ -90,7 +80,7 @@ def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
 
 def test_parts_are_sunk_with_a_short_last_tile() -> None:
     """Of less than the 64 lanes of a repeat, and pages of their own where keys are paged."""
-    tile = space("incre_flash_attention").edges[0][0]
+    tile = space_of("incre_flash_attention").edges[0][0]
     keys = size_of("incre_flash_attention", "T")
     for seed in range(12):
         found = pins("incre_flash_attention", SUNK_PARTS, seed)
@@ -102,7 +92,7 @@ def test_parts_are_sunk_with_a_short_last_tile() -> None:
 
 def test_merges_of_many_rows_fall_along_the_keys() -> None:
     """Twice as many positions as vector cores, each of which has two slots for results."""
-    of = space("sigmoid")
+    of = space_of("sigmoid")
     cores = of.operator.device.aic * of.operator.device.architecture.aiv_per_aic
     for seed in range(6):
         found = pins("sigmoid", MERGES, seed)
@@ -113,7 +103,7 @@ def test_merges_of_many_rows_fall_along_the_keys() -> None:
 def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
     """Of one key head with at least as many query heads as lanes, over rows of four tiles that are full; the
     busiest core saves a tenth of its work."""
-    of = space("incre_flash_attention")
+    of = space_of("incre_flash_attention")
     cores, (tile, _) = of.operator.device.aic, of.edges[0]
     batch, keys = size_of("incre_flash_attention", "B"), size_of("incre_flash_attention", "T")
     for seed in range(6):
@@ -136,7 +126,7 @@ def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
 
 def test_the_last_task_has_one_row_more_than_whole_ones() -> None:
     """So many whole ones that the tasks of one row come round to each core."""
-    of = space("sigmoid")
+    of = space_of("sigmoid")
     most, cores = of.schedule.max_rows, of.operator.device.aic
     found = pins("sigmoid", LAST_ROW)
     rows = found[size_of("sigmoid", "Q")]
@@ -171,7 +161,7 @@ def test_the_first_cases_have_these_data() -> None:
 
 
 def first(of: str, data: str, seed: int = 0) -> dict[str, Any]:
-    return first_sizes(space(of), np.random.default_rng(seed), data)
+    return first_sizes(space_of(of), np.random.default_rng(seed), data)
 
 
 def test_numbers_of_first_cases_are_their_defaults_but_for_zero() -> None:
@@ -195,7 +185,7 @@ def test_probes_have_many_rows_a_task() -> None:
 def test_rows_of_paged_keys_have_pages_of_their_own() -> None:
     """Of sunk scores one row that is longer than the ring, of rising ones three of two tiles, with as many
     query heads as there may be."""
-    of = space("incre_flash_attention")
+    of = space_of("incre_flash_attention")
     (tile, ring), names = of.edges[0], [size_of("incre_flash_attention", axis) for axis in "PRB"]
     pages, size, batch = names
     sunk, ramp = (first("incre_flash_attention", data) for data in (SUNK, RAMP))
@@ -206,7 +196,7 @@ def test_rows_of_paged_keys_have_pages_of_their_own() -> None:
     assert ramp[GROUP] == max(of.variables[GROUP]) and GROUP not in sunk
     for smaller in of.variables[size]:
         assert smaller >= ramp[size] or smaller * most < 3 * (tile + smaller)
-    assert own_pages(of, 1000, 10**6) == {} and own_pages(space("sigmoid"), 1, 1) == {}
+    assert own_pages(of, 1000, 10**6) == {} and own_pages(space_of("sigmoid"), 1, 1) == {}
     assert not set(names) & first("incre_flash_attention", PROBE).keys()
 
 
@@ -215,7 +205,7 @@ def test_rows_of_paged_keys_have_pages_of_their_own() -> None:
 
 def test_rows_without_keys_come_from_each_kind_of_length() -> None:
     """Half of the time without any workload; of one source among several with those of the others."""
-    named = {each.name: each for each in situations(space("relay_attention"))}
+    named = {each.name: each for each in situations(space_of("relay_attention"))}
     fills = {fill_of(name): GAPS for name in ("kvSeqLen", "kvShareLen", "kvShareMap")}
     for name in ("a row without keys among others", "a row with keys of one source and none of another"):
         drawn = [named[name].pins(np.random.default_rng(seed)) for seed in range(12)]

@@ -11,7 +11,6 @@ import pytest
 from attndsl import ops
 from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import spaces
 from attndsl.verify.cases.features import (
     declared_features,
     features_of,
@@ -21,6 +20,7 @@ from attndsl.verify.cases.features import (
     tile_of,
     work_of,
 )
+from tests.support.case_spaces import space_of
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_call, decode_spec
 
 NO_CASE = cast("Case", None)
@@ -159,7 +159,7 @@ def test_choices_layouts_and_presence_are_features() -> None:
 
 @pytest.mark.parametrize("name", ["relay_attention", "incre_flash_attention", "nsa_compress_attention"])
 def test_each_declared_feature_is_possible_with_the_values_that_make_it(name: str) -> None:
-    (space,) = spaces(getattr(ops, name))
+    space = space_of(name)
     known = possible_features(space)
     for feature, pins in known.items():
         assert all(value in space.variables[variable] for variable, value in pins.items()), feature
@@ -193,7 +193,7 @@ def test_each_declared_feature_is_possible_with_the_values_that_make_it(name: st
 )
 def test_the_work_of_a_call(lengths: list[int], tiles: int, tasks: int, edge: bool) -> None:
     """Tasks are those of rows with keys; tiles those of the longest row."""
-    (space,) = spaces(ops.incre_flash_attention)
+    space = space_of("incre_flash_attention")
     rows = [zeros(2, 2, 1100, 16)]
     call = ops.incre_flash_attention.bind(
         zeros(2, 2, 1, 16), key=rows, value=rows, actual_seq_lengths=np.array(lengths, np.int64),
@@ -208,6 +208,6 @@ def test_the_work_of_a_call(lengths: list[int], tiles: int, tasks: int, edge: bo
 
 def test_rows_of_all_heads_are_as_far_apart_as_their_channels() -> None:
     call = shared([0], [20], [30], 4, 4)
-    work = work_of(spaces(ops.relay_attention)[0], call)
+    work = work_of(space_of("relay_attention"), call)
     assert work.pitch == 4 * 16 and work.least_tiles == 1
-    assert work_of(spaces(ops.relay_attention)[0], shared([-1], [20], [30])).least_tiles == 0
+    assert work_of(space_of("relay_attention"), shared([-1], [20], [30])).least_tiles == 0

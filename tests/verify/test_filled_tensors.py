@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl import ops
 from attndsl.spec.contract.layout import Array
-from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
@@ -20,13 +18,8 @@ from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, MASK, PROBE, WORKLOAD
+from tests.support.case_spaces import space_of
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
-
-
-@cache
-def space_of(name: str) -> CaseSpace:
-    (space,) = spaces(getattr(ops, name))
-    return space
 
 
 def fillers(space: CaseSpace, count: int, *, calls: int = 2, **pins: Any) -> list[Filler]:
@@ -113,7 +106,7 @@ def test_pages_are_permuted() -> None:
 
 @cache
 def selecting() -> list[Filler]:
-    (space,) = spaces(load("specs/variants/nsa_selection.py"))
+    space = space_of("nsa_selection")
     return fillers(space, 12, **{FILL: "normal"})
 
 

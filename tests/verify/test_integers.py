@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl import ops
 from attndsl.spec import Operator, attend
 from attndsl.spec.contract.layout import Array
-from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.integers import Integers, near_tiles
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import WORKLOAD, fill_of
+from tests.support.case_spaces import space_of
 
 MOST = 1030
 
@@ -105,7 +104,7 @@ def test_what_counts_no_rows_is_a_small_number() -> None:
 )
 def test_groups_of_rows(kind: str, groups: int, wanted: set[int]) -> None:
     """Any group there is, or none; gaps are more often none."""
-    (space,) = spaces(ops.relay_attention)
+    space = space_of("relay_attention")
     every = np.concatenate(
         [drawn(kind, seed, space, B=27, BS=groups).rows["kvShareMap"] for seed in range(6)]
     )
@@ -115,7 +114,7 @@ def test_groups_of_rows(kind: str, groups: int, wanted: set[int]) -> None:
 
 
 def test_queries_and_keys_have_a_row_each_where_one_tensor_tells_both() -> None:
-    space = next(each for each in spaces(ops.self_attention) if each.operator.name.endswith("pa_encoder"))
+    space = space_of("self_attention_pa_encoder")
     (spec,) = (each for each in space.integers if each.name == "seqLen")
     (two,) = (key for key, each in spec.layouts.items() if len(each.shape()) == 2)
     pins = {"longest(seqLen)": 100, "longest keys(seqLen)": 300, "batch": 5, "layout(seqLen)": two}
@@ -135,7 +134,7 @@ def test_earlier_elements_stay_as_far_as_they_fit() -> None:
 
 
 def test_prefix_sums_are_kept_as_lengths() -> None:
-    (space,) = spaces(ops.nsa_compress_attention)
+    space = space_of("nsa_compress_attention")
     names = [spec.name for spec in space.integers if spec.name in space.summed]
     now = drawn("full", 1, space, B=3)
     name = next(each for each in names if space.measures[each] == "Q")

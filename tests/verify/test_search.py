@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl import ops
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.space import solve as module
 from attndsl.verify.space.clauses import Clause, measured
 from attndsl.verify.space.solve import NoValue, is_contradiction, nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, GROUP, MASK, WARNED, WORKLOAD, fill_of
+from tests.support.case_spaces import space_of
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 
-@cache
 def incre() -> CaseSpace:
-    (found,) = spaces(ops.incre_flash_attention)
-    return found
+    return space_of("incre_flash_attention")
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -174,7 +172,7 @@ def test_variables_of_absent_tensors_and_sizes_that_none_shows_mean_nothing() ->
 
 def test_the_variables_behind_a_size() -> None:
     """A size that follows from others stands for what defines it."""
-    prompt = next(s for s in spaces(ops.self_attention) if s.operator.name.endswith("pa_encoder"))
+    prompt = space_of("self_attention_pa_encoder")
     assert prompt.repairs(["batch"]) == ("batch",)
     assert "longest(seqLen)" in prompt.repairs([str(prompt.operator.axis_extents["Q"])])
     assert prompt.repairs(["unknown"]) == ()
@@ -217,7 +215,7 @@ def test_every_size_is_shown_by_sizes_and_presence() -> None:
 
 def test_on_which_variables_little_rests() -> None:
     """An environment with another value of one of these is not made anew: extents follow alone."""
-    (space,) = spaces(ops.relay_attention)
+    space = space_of("relay_attention")
     fills = {fill_of(spec.name) for spec in space.integers}
     sizes = {"B", "BS", "D", "headNum", "kvHeadNum"}
     others = {GROUP, WORKLOAD, WARNED, "maskType", "qkScale", *fills}

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from attndsl import ops
-from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.space import values as module
 from attndsl.verify.space.space import CaseSpace
@@ -32,6 +30,7 @@ from attndsl.verify.space.values import (
     fill_of,
     longest_keys_of,
 )
+from tests.support.case_spaces import space_of
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 SIZES = {
@@ -161,12 +160,12 @@ def test_lengths_sizes_and_what_the_case_is_about_vary(space: CaseSpace) -> None
 
 
 def test_operators_that_select_have_level_scores_too() -> None:
-    (nsa,) = spaces(ops.nsa_compress_attention)
+    nsa = space_of("nsa_compress_attention")
     assert nsa.variables[FILL] == SELECTION_FILLS
 
 
 def test_lengths_of_queries_and_keys_have_a_longest_of_each() -> None:
-    prompt = next(s for s in spaces(ops.self_attention) if s.operator.name.endswith("pa_encoder"))
+    prompt = space_of("self_attention_pa_encoder")
     assert set(prompt.variables[longest_keys_of("seqLen")]) == set(prompt.sizes_of("T"))
     assert set(prompt.sizes_of("Q")) <= set(prompt.variables["longest(seqLen)"])
     assert prompt.variables["split(key)"].count(False) == 2 if "split(key)" in prompt.variables else True
@@ -174,7 +173,7 @@ def test_lengths_of_queries_and_keys_have_a_longest_of_each() -> None:
 
 def test_a_size_has_the_values_of_each_axis_that_it_is_the_extent_of() -> None:
     """Queries and keys of one size."""
-    (sigmoid,) = spaces(load("specs/variants/sigmoid.py"))
+    sigmoid = space_of("sigmoid")
     assert set(sigmoid.variables["S"]) == {*sigmoid.sizes_of("Q"), *sigmoid.sizes_of("T")}
 
 
