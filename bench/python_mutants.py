@@ -150,7 +150,7 @@ def number(source: _Source, node: ast.AST) -> Found:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         if isinstance(node.value, float) and 0 < node.value < _SMALL:
             return  # a tolerance
-        text = source.text[source.start(node) : source.end(node)]
+        text = source.told(node)
         yield (
             source.start(node),
             source.end(node),

@@ -12,7 +12,7 @@ from attndsl import ops
 from attndsl.reference import run as reference
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases import cases, effects, other_calls
+from attndsl.verify.cases import effects, mode_search, other_calls
 from attndsl.verify.cases.case import Case, drawn_case
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.effects import effective_features
@@ -144,13 +144,13 @@ def test_a_workload_that_nothing_has_is_asked_for_in_one_turn(
         asked.append(pins.get(WORKLOAD, ""))
         return None if pins.get(WORKLOAD) == workload else solve(space, rng, pins, **how)
 
-    monkeypatch.setattr(cases, "solve", some)
-    monkeypatch.setattr(cases, "WORKLOADS", (workload, "any"))
+    monkeypatch.setattr(mode_search, "solve", some)
+    monkeypatch.setattr(mode_search, "WORKLOADS", (workload, "any"))
     (member,) = Stream(operator).members
     member.prepare()
     for turn in range(4):
         member.next(operator, turn, turn)
-    tries = cases._PINNED * cases.CANDIDATES
+    tries = mode_search._PINNED * mode_search.CANDIDATES
     assert (asked.count(workload) == tries) is remembered and asked.count(workload) >= tries
 
 
@@ -163,7 +163,7 @@ def test_a_feature_that_nothing_depends_on_is_given_up(monkeypatch: pytest.Monke
     monkeypatch.setattr(reference, "run", lambda *arguments: ran.append("run"))
     for turn in range(20, 30):
         assert member._overdue(np.random.default_rng(turn), ops.incre_flash_attention, turn, turn) is None
-    assert member._asked["inner_precise=1"] == cases._ASKED and not ran
+    assert member._asked["inner_precise=1"] == mode_search._ASKED and not ran
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_feature_that_mattered_in_no_case_gets_one_in_which_it_does(mode: int,
     member = Stream(ops.self_attention).members[mode]
     member.prepare()
     member._seen = set(possible_features(member.space)) - {feature}
-    turns = range(16, 16 + cases._ASKED)
+    turns = range(16, 16 + mode_search._ASKED)
     found = (member._overdue(np.random.default_rng(turn), ops.self_attention, turn, turn) for turn in turns)
     case = next(each for each in found if each is not None)
     assert effective_features(case.call(), [feature]) == {feature}
@@ -186,7 +186,7 @@ def test_a_search_that_finds_no_elements_names_their_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The spec may well be right: the search failed."""
-    monkeypatch.setattr(cases, "_ATTEMPTS", 2)
+    monkeypatch.setattr(mode_search, "_ATTEMPTS", 2)
     declared = (
         'lengths = op.lengths("lengths", "B", one_for_all=False)\n'
         'op.require(lengths[attend.BATCH] * lengths[attend.BATCH] == 7, "must be the root of 7",'
@@ -198,7 +198,7 @@ def test_a_search_that_finds_no_elements_names_their_rules(
         'out = attend.softmax(s) @ attend.rows(value, length=lengths[b])\nop.output("out", out, like=query)',
     )
     operator = decode_spec(tmp_path, *body, declared=declared)
-    with pytest.raises(cases.NoCaseFound, match=r"search for cases of small_decode failed.*root of 7"):
+    with pytest.raises(mode_search.NoCaseFound, match=r"search for cases of small_decode failed.*root of 7"):
         Stream(operator).take(1)
 
 

@@ -14,9 +14,9 @@ from attndsl.api import ops
 from attndsl.expr.argument_facts import split_of
 from attndsl.reference import run as reference
 from attndsl.spec.operator.loader import load, shipped_names
-from attndsl.verify.cases import cases
+from attndsl.verify.cases import mode_search
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import Stream, allowance, spaces, stream_of
+from attndsl.verify.cases.cases import Stream, spaces, stream_of
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import (
     declared_features,
@@ -26,6 +26,7 @@ from attndsl.verify.cases.features import (
     tile_of,
     work_of,
 )
+from attndsl.verify.cases.mode_search import ModeSearch, allowance
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import FILL, WIDE, WORKLOAD, WORKLOADS, Values
@@ -335,9 +336,9 @@ def test_a_feature_that_no_case_has_is_asked_for_by_name(monkeypatch):
     rare, impossible = "maskType=SLIDING_WINDOW_COMPRESS", "maskType=CAUSAL_MASK"
     known = possible_features(member.space)
     monkeypatch.setattr(
-        cases, "possible_features", lambda _: {name: known[name] for name in (impossible, rare)}
+        mode_search, "possible_features", lambda _: {name: known[name] for name in (impossible, rare)}
     )
-    monkeypatch.setattr(cases, "_OVERDUE", 2)
+    monkeypatch.setattr(mode_search, "_OVERDUE", 2)
     member.prepare()
     drawn = [member.next(ops.self_attention, number, number) for number in range(4)]
     assert [rare in declared_features(case.outline()) for case in drawn] == [False, False, True, False]
@@ -356,13 +357,13 @@ def test_what_matters_is_looked_for_once_something_asks_for_it(monkeypatch):
         self._settle()
         return case
 
-    monkeypatch.setattr(cases, "_OVERDUE", 3)
-    monkeypatch.setattr(cases, "effective_features", looking)
+    monkeypatch.setattr(mode_search, "_OVERDUE", 3)
+    monkeypatch.setattr(mode_search, "effective_features", looking)
     late = Stream(operator)
     assert len(late.take(3)) == 3 and not looked
-    late_next = cases._Member.next
+    late_next = ModeSearch.next
     assert len(late.take(7)) == 7 and looked
-    monkeypatch.setattr(cases._Member, "next", eager)
+    monkeypatch.setattr(ModeSearch, "next", eager)
     early = Stream(operator).take(7)
     assert [each.assignment for each in early] == [each.assignment for each in late.take(7)]
 

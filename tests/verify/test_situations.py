@@ -10,8 +10,9 @@ import pytest
 
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases.cases import Stream, _Member
+from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.deciding_values import branch_conditions
+from attndsl.verify.cases.mode_search import ModeSearch
 from attndsl.verify.cases.situations import Situation, _is_edge, situations
 from attndsl.verify.space.values import GAPS, fill_of
 
@@ -46,7 +47,7 @@ def loaded(folders: pytest.TempPathFactory, text: str) -> Operator:
     return load(str(path))
 
 
-def prepared(operator: Operator) -> _Member:
+def prepared(operator: Operator) -> ModeSearch:
     """The only member of a stream of its own."""
     (found,) = Stream(operator).members
     found.prepare()
@@ -59,15 +60,15 @@ def operator(tmp_path_factory: pytest.TempPathFactory) -> Operator:
 
 
 @pytest.fixture(scope="module")
-def member(operator: Operator) -> _Member:
+def member(operator: Operator) -> ModeSearch:
     return prepared(operator)
 
 
-def named(member: _Member) -> dict[str, Situation]:
+def named(member: ModeSearch) -> dict[str, Situation]:
     return {each.name: each for each in situations(member.space)}
 
 
-def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: _Member) -> None:
+def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: ModeSearch) -> None:
     """Not what choices decide: their values are features."""
     assert set(named(member)) == {
         "window > 0", "not (window > 0)", "scale=0.125 by default", "window=0 by default",
@@ -94,7 +95,7 @@ def test_branches_of_numbers_defaults_windows_and_rows_are_situations(member: _M
     ],
 )
 def test_whether_a_call_is_in_one(
-    operator: Operator, member: _Member, values: dict[str, Any], lengths: list[int], wanted: set[str]
+    operator: Operator, member: ModeSearch, values: dict[str, Any], lengths: list[int], wanted: set[str]
 ) -> None:
     rows = np.zeros((2, 1, 1030, 16), np.float16)
     call = operator.bind(np.zeros((2, 1, 1, 16), np.float16), rows, rows, np.array(lengths), **values)
@@ -109,7 +110,7 @@ def test_edges_are_those_of_whole_tiles(number: int, at_edge: bool) -> None:
     assert _is_edge(number, (512,)) is at_edge
 
 
-def test_windows_have_values_at_the_edges_of_tiles(member: _Member) -> None:
+def test_windows_have_values_at_the_edges_of_tiles(member: ModeSearch) -> None:
     assert {511, 512, 513} <= set(member.space.variables["window"])
     assert not {511, 513} & set(member.space.variables["scale"])
 
@@ -151,12 +152,12 @@ def test_what_a_mask_joins_with_its_comparisons_decides(tmp_path: Path) -> None:
     assert {str(each) for each in found} == {"window > 0", "kind == 1", "window == 0"}
 
 
-def test_a_value_that_a_condition_compares_with_is_drawn_more_often(member: _Member) -> None:
+def test_a_value_that_a_condition_compares_with_is_drawn_more_often(member: ModeSearch) -> None:
     windows = member.space.variables["window"]
     assert windows.count(0) > 1 and {windows.count(each) for each in windows if each} == {1}
 
 
-def test_lengths_with_gaps_have_rows_without_keys(member: _Member) -> None:
+def test_lengths_with_gaps_have_rows_without_keys(member: ModeSearch) -> None:
     assert GAPS in member.space.variables[fill_of("length")]
 
 

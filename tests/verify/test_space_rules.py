@@ -19,9 +19,10 @@ from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of, split_of
 from attndsl.spec import errors
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.cases import Stream, allowance, spaces
+from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.effects import _is_another
 from attndsl.verify.cases.features import Work
+from attndsl.verify.cases.mode_search import allowance
 from attndsl.verify.cases.other_calls import _changed
 from attndsl.verify.space.clauses import keeps, taken_apart
 from attndsl.verify.space.solve import nearest, solve

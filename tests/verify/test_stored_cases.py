@@ -12,9 +12,9 @@ import pytest
 from attndsl.base import disk_cache
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
-from attndsl.verify.cases import cases as search
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
+from attndsl.verify.cases.mode_search import ModeSearch
 from attndsl.verify.cases.stored_cases import BLOCK, stored_effects
 
 SPEC = """
@@ -57,8 +57,8 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         lengths = {"lengths": np.array([number, turn])}
         return Case(operator, self.space, self.seed, number, {"seed": self.seed}, lengths, attempt=number % 3)
 
-    monkeypatch.setattr(search._Member, "prepare", lambda self: None)
-    monkeypatch.setattr(search._Member, "next", find)
+    monkeypatch.setattr(ModeSearch, "prepare", lambda self: None)
+    monkeypatch.setattr(ModeSearch, "next", find)
     return numbers
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from attndsl import ops
-from attndsl.verify.cases import cases as module
-from attndsl.verify.cases.cases import NoCaseFound, Stream, _Member, _pairs, allowance
+from attndsl.verify.cases import mode_search
+from attndsl.verify.cases.cases import Stream, stream_of
+from attndsl.verify.cases.mode_search import ModeSearch, NoCaseFound, allowance, pairs
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, GROUP, PROBE, RAMP, WIDE, WORKLOAD, WORKLOADS, Values
@@ -42,7 +43,7 @@ def operator(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def member(operator: Any) -> _Member:
+def member(operator: Any) -> ModeSearch:
     (found,) = Stream(operator).members
     found._never, found._heavy = {}, set()
     return found
@@ -65,7 +66,7 @@ LADDERS = {
 
 
 @pytest.mark.parametrize("place", range(len(WORKLOADS)))
-def test_later_attempts_ask_for_less_and_the_last_for_nothing(member: _Member, place: int) -> None:
+def test_later_attempts_ask_for_less_and_the_last_for_nothing(member: ModeSearch, place: int) -> None:
     """Five attempts each; what no call has is left out."""
     ladder = LADDERS[WORKLOADS[place]]
     for turn in (place, place + len(WORKLOADS)):
@@ -77,7 +78,7 @@ def test_later_attempts_ask_for_less_and_the_last_for_nothing(member: _Member, p
     assert [member._workload(place, 5 * step) for step in range(len(rest))] == rest
 
 
-def test_data_of_turns(member: _Member) -> None:
+def test_data_of_turns(member: ModeSearch) -> None:
     """Probes in two of five; scores that rise where keys are split, in two turns of thirteen."""
     found = [member._fill(rng(turn), turn) for turn in range(26)]
     assert all(found[turn] == {FILL: RAMP} for turn in (3, 5, 16, 18))
@@ -85,7 +86,7 @@ def test_data_of_turns(member: _Member) -> None:
     assert {tuple(each.items()) for each in others} == {(), ((FILL, PROBE),)}
 
 
-def test_the_second_case_has_all_numbers_at_their_defaults(member: _Member) -> None:
+def test_the_second_case_has_all_numbers_at_their_defaults(member: ModeSearch) -> None:
     """Choices are features; data are no probe, which takes a scale of its own."""
     wanted = {FILL: RAMP, "scale": 0.125, "window": 0}
     assert member._defaults == wanted
@@ -93,7 +94,7 @@ def test_the_second_case_has_all_numbers_at_their_defaults(member: _Member) -> N
     assert "window" not in member._pins(rng(), 1, 10) and "window" not in member._pins(rng(), 2, 0)
 
 
-def test_attempts_are_pinned_to_kernels_first(member: _Member) -> None:
+def test_attempts_are_pinned_to_kernels_first(member: ModeSearch) -> None:
     """To a head size that few have; once there are as many as the turn allows, to one of these."""
     heads = [dict(member._pins(rng(seed), 4, 0)).get("D") for seed in range(12)]
     assert len(set(heads)) > 3 and None not in heads
@@ -106,13 +107,13 @@ def test_attempts_are_pinned_to_kernels_first(member: _Member) -> None:
     assert not any("given(mask)" in each for each in drawn) and allowance(4) == 13
 
 
-def test_kernels_that_few_cases_have_are_taken_most(member: _Member) -> None:
+def test_kernels_that_few_cases_have_are_taken_most(member: ModeSearch) -> None:
     member._kernels = {(("D", 16),): 9, (("D", 64),): 1}
     drawn = collections.Counter(member._known_kernel(rng(seed))["D"] for seed in range(100))
     assert drawn[64] > 75 and drawn[16] > 2
 
 
-def test_rare_head_sizes(member: _Member) -> None:
+def test_rare_head_sizes(member: ModeSearch) -> None:
     sizes = set(member.space.variables["D"])
     member._kernels = {(("D", size),): 5 for size in sizes - {40, 80}}
     assert {member._rare_head(rng(seed))["D"] for seed in range(20)} == {40, 80}
@@ -122,7 +123,7 @@ def test_rare_head_sizes(member: _Member) -> None:
     assert member._rare_head(rng()) == {}
 
 
-def test_pairs_that_no_case_has_together_are_asked_for_twice(member: _Member) -> None:
+def test_pairs_that_no_case_has_together_are_asked_for_twice(member: ModeSearch) -> None:
     """Half of the time with no other optional tensor; not those that a case has, nor sizes of heads."""
     names = {"dtype(query)", "given(bias)", "given(mask)", "kind"}
     alone = 0
@@ -147,7 +148,7 @@ def test_pairs_that_no_case_has_together_are_asked_for_twice(member: _Member) ->
 
 
 def test_pairs_of_an_assignment() -> None:
-    found = _pairs({"b": 1, "a": "x", "c": True})
+    found = pairs({"b": 1, "a": "x", "c": True})
     wanted = {(("a", "x"), ("b", "1")), (("a", "x"), ("c", "True")), (("b", "1"), ("c", "True"))}
     assert found == wanted
 
@@ -171,40 +172,42 @@ def test_small_heads_are_many_where_rows_shall_be_wide() -> None:
     assert member._many_small_heads == []
 
 
-def test_candidates_are_scored_by_what_they_cover(member: _Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_are_scored_by_what_they_cover(
+    member: ModeSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three each; pairs of what is heavy count three times."""
     member._heavy = {"dtype(query)", "given(bias)"}
     assignment = solve(member.space, rng(), {WORKLOAD: "any"})
-    monkeypatch.setattr(module, "solve", lambda *_, **__: assignment)
+    monkeypatch.setattr(mode_search, "solve", lambda *_, **__: assignment)
     drawn = list(member._candidates(rng(), 4, 5))
     assert [position for _, position, _ in drawn] == [0, 1, 2]
     assert assignment is not None
-    every = _pairs(member.space.canonical(assignment))
+    every = pairs(member.space.canonical(assignment))
     assert {score for score, _, _ in drawn} == {len(every) + 2}
     member._covered = set(every)
     assert {score for score, _, _ in member._candidates(rng(), 4, 5)} == {0}
-    monkeypatch.setattr(module, "solve", lambda *_, **__: None)
+    monkeypatch.setattr(mode_search, "solve", lambda *_, **__: None)
     assert not list(member._candidates(rng(), 4, 5))
 
 
-def test_rules_that_no_sizes_decide_are_told(member: _Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_no_sizes_decide_are_told(member: ModeSearch, monkeypatch: pytest.MonkeyPatch) -> None:
     told = member._rules_over_elements()
     assert "'length' must not be negative" in told and len(set(told)) == len(told)
     assert not any("a multiple" in each for each in told)
     with pytest.raises(NoCaseFound, match="must not be negative"):
         raise NoCaseFound("it", told)
-    monkeypatch.setattr(module, "drawn_case", lambda *_, **__: None)
+    monkeypatch.setattr(mode_search, "drawn_case", lambda *_, **__: None)
     with pytest.raises(NoCaseFound, match="must not be negative"):
         member.next(member.space.operator, 0, 0)
-    monkeypatch.setattr(module, "solve", lambda *_, **__: None)
+    monkeypatch.setattr(mode_search, "solve", lambda *_, **__: None)
     with pytest.raises(NoCaseFound, match="no legal case of small_decode was found"):
         member.next(member.space.operator, 1, 1)
 
 
 def test_half_a_search_is_not_continued(operator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks again gets a stream that starts anew."""
-    first = module.stream_of(operator, 9)
-    assert module.stream_of(operator, 9) is first
+    first = stream_of(operator, 9)
+    assert stream_of(operator, 9) is first
 
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
@@ -212,7 +215,7 @@ def test_half_a_search_is_not_continued(operator: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(Stream, "_search", fail)
     with pytest.raises(KeyboardInterrupt):
         first.take(1)
-    assert module.stream_of(operator, 9) is not first
+    assert stream_of(operator, 9) is not first
 
 
 def test_a_case_is_affordable_by_its_work_and_its_tensors(tmp_path: Path) -> None:

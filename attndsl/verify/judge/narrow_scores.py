@@ -14,7 +14,6 @@ can move comes on top.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,16 +22,16 @@ import numpy as np
 
 from attndsl.graph.nodes import BlockRequantize, RowMax, Scores, Softmax, WeightedSum
 from attndsl.reference.blocks import Block
-from attndsl.reference.scores import evaluate, query_rows
+from attndsl.reference.scores import evaluate
 from attndsl.reference.state import Labelled, State, rounded
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
+from attndsl.verify.judge.score_rounding import rounding_units, sizes_of_products
 from attndsl.verify.judge.whole_rows import alike, weighted_sum
 
 FLOAT16: np.dtype[Any] = np.dtype(np.float16)
-_UNIT, _DEVIATIONS = 2.0**-24, 8.0
 
 
 def narrows_scores(call: Call) -> bool:
@@ -142,9 +141,7 @@ def _turned_products(exact: Array, margin: Array) -> Array:
 
 
 def _rounding(state: State, node: Scores, block: Block) -> Array:
-    """How far float32 may be from the products of a block (:mod:`attndsl.verify.judge.score_rounding`)."""
-    channels = state.call.extents["D"]
-    keys = block.readers[id(node.keys)].read(block.keys.start, block.keys.stop)
-    sizes = np.abs(query_rows(state, node.query, block)) @ np.abs(keys).T
-    found: Array = min(channels, _DEVIATIONS * math.sqrt(channels)) * _UNIT * sizes.reshape(block.shape)
+    """How far float32 may be from the products of a block."""
+    units, sizes = rounding_units(state.call.extents["D"]), sizes_of_products(state, node, block)
+    found: Array = units * sizes.reshape(block.shape)
     return found

@@ -44,6 +44,18 @@ def score_errors(state: State, output: Output) -> Labelled | None:
     return found
 
 
+def rounding_units(channels: int) -> float:
+    """How far a sum of ``channels`` products may be off, in units of the sum of their magnitudes."""
+    return min(channels, _DEVIATIONS * math.sqrt(channels)) * _UNIT
+
+
+def sizes_of_products(state: State, node: Scores, block: Block) -> Array:
+    """The sums of the magnitudes of the products that the scores of a block are sums of, (rows, keys)."""
+    keys = block.readers[id(node.keys)].read(block.keys.start, block.keys.stop)
+    found: Array = np.abs(query_rows(state, node.query, block)) @ np.abs(keys).T
+    return found
+
+
 def _made_of_sums(node: Node) -> bool:
     """Whether a result has weighted sums in it beside those of which it takes statistics alone."""
     axes: tuple[str, ...] = getattr(node, "axes", ())
@@ -57,16 +69,12 @@ def _of_softmax(state: State, softmax: Softmax) -> Labelled | None:
     scores = [each for each in softmax.scores.walk() if isinstance(each, Scores)]
     if node is None or not scores:
         return None
-    channels = state.call.extents["D"]
-    units = min(channels, _DEVIATIONS * math.sqrt(channels)) * _UNIT
-    factor = units * abs(scores_factor(state.call.graph, state.env))
+    factor = rounding_units(state.call.extents["D"]) * abs(scores_factor(state.call.graph, state.env))
 
     def attend(block: Block, values: Array) -> Array:
         rows: Array = np.zeros(block.shape[0] * block.shape[1])
         for each in scores:
-            keys = block.readers[id(each.keys)].read(block.keys.start, block.keys.stop)
-            terms = np.abs(query_rows(state, each.query, block)) @ np.abs(keys).T
-            rows = np.maximum(rows, terms.max(axis=1, initial=0.0))
+            rows = np.maximum(rows, sizes_of_products(state, each, block).max(axis=1, initial=0.0))
         return np.broadcast_to(factor * rows[:, None], (len(rows), values.shape[1]))
 
     found = weighted_sum(state, node, State.reader, attend)
