@@ -606,7 +606,6 @@ check_parameters(prefix)
 with prefix.constraints_on(error=errors.ParameterError, early=True):
     prefix.require(quantType == 0, "PREFIX_ENCODER takes no quantisation")
     prefix.require(outDataType == -1, "PREFIX_ENCODER has no result dtype of its own")
-    prefix.require(headNum >= kvHeadNum, "at least kvHeadNum")
     prefix.require(qScale == 1.0, "PREFIX_ENCODER takes no qScale")
     prefix.require(batchRunStatusEnable == 0, "PREFIX_ENCODER takes no batch status")
     prefix.require(isTriuMask == 1, "PREFIX_ENCODER is causal, isTriuMask must be 1")
@@ -617,9 +616,7 @@ with prefix.constraints_on(error=errors.ParameterError, early=True):
     prefix.require(kvcacheCfg == 0, "PREFIX_ENCODER needs K_CACHE_V_CACHE")
     prefix.require(scaleType == 0, "PREFIX_ENCODER takes no logN")
     prefix.require(inputLayout == 0, "PREFIX_ENCODER needs TYPE_BSND")
-    prefix.require(cacheType == 0, "PREFIX_ENCODER needs CACHE_TYPE_NORM")
     prefix.require(mlaVHeadSize == 0, "PREFIX_ENCODER takes no latent attention")
-    prefix.require(windowSize == 0, "PREFIX_ENCODER takes no sliding window")
 check_passed(prefix, maskType != CAUSAL, mask, why="a maskType other than CAUSAL_MASK")
 check_passed(prefix, alibi_compress, slopes, why="compressed ALiBi")
 

@@ -48,8 +48,10 @@ def _part(state: State, node: Node, rows: Selected, block: Block) -> Array:
     view = state.call.views[node.name]
     picks: dict[str, Any] = {"B": block.b, "K": block.k, "S": block.tokens, "Q": queries}
     picks["H"] = queries // shared
-    part = view[tuple(picks.get(axis, slice(None)) for axis in node.axes)]
+    # Numbers first: NumPy moves the axis of an array of queries where another axis lies between.
+    part = view[tuple(picks[axis] if axis in ("B", "K") else slice(None) for axis in node.axes)]
     kept = [axis for axis in node.axes if axis in ("Q", "H", "S", "X")]
+    part = part[tuple(picks.get(axis, slice(None)) for axis in kept)]
     part = part.transpose(sorted(range(len(kept)), key=lambda place: kept[place] == "X"))
     if kept == ["X"] or not kept:
         part = np.broadcast_to(part[None], (len(queries), *part.shape))

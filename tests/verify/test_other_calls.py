@@ -235,3 +235,11 @@ def test_keys_of_groups_count_where_rows_share_them() -> None:
     )
     own, found = (np.array([each], np.float16) for each in (1.0, 1.0 + 1.5 * 2**-8))
     assert not _differ(call, [own], [found])
+
+
+def test_a_tensor_is_left_out_and_has_other_values() -> None:
+    mask = causal(40)
+    call = cached(maskType=1, attentionMask=mask)
+    without, other = other_calls(call, "attentionMask")
+    assert "attentionMask" not in without.present and "attentionMask" in other.present
+    assert not np.array_equal(other.arrays["attentionMask"], call.arrays["attentionMask"])

@@ -1,10 +1,12 @@
 """Row statistics are judged by what rounding makes of a sum of many products."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from attndsl.verify.judge import score_rounding
 from attndsl.verify.judge.compare import tolerance
 from attndsl.verify.judge.golden import golden
 from tests.support.small_specs import DECODE_SCORES, decode_spec
@@ -49,3 +51,11 @@ def test_small_products_leave_the_bound_as_it_is(tmp_path: Path) -> None:
 
 def test_weighted_sums_keep_their_bound(tmp_path: Path) -> None:
     assert (bounds(tmp_path, 512, 8.0)[0] == 2.0**-8).all()
+
+
+@pytest.mark.parametrize(
+    ("axes", "found"), [(("B", "N", "Q", "E"), True), (("B", "N", "Q"), False), (None, False)]
+)
+def test_results_with_channels_of_values_are_made_of_sums(axes: tuple[str, ...] | None, found: bool) -> None:
+    node = SimpleNamespace() if axes is None else SimpleNamespace(axes=axes)
+    assert score_rounding._made_of_sums(node) is found  # type: ignore[arg-type]

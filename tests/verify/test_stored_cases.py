@@ -15,7 +15,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.mode_search import ModeSearch
-from attndsl.verify.cases.stored_cases import BLOCK, stored_effects
+from attndsl.verify.cases.stored_cases import BLOCK, Block, StoredCases, stored_effects
 
 SPEC = """
 from attndsl.spec import Operator, attend
@@ -98,3 +98,10 @@ def test_the_features_that_matter_in_a_case_are_found_once(operator: Operator) -
         found = stored_effects(operator, ("a case", name), partial(find, name))
         assert found == {name, "dtype float16"}
     assert asked == ["mask", "bias"]
+
+
+@pytest.mark.parametrize(("count", "whole"), [(BLOCK, True), (BLOCK - 1, False), (0, False)])
+def test_a_block_of_fewer_cases_is_found_again(operator: Operator, count: int, whole: bool) -> None:
+    stored = StoredCases.of(operator, 0)
+    stored.write(0, Block((), (None,) * count))  # type: ignore[arg-type]
+    assert (stored.read(0) is not None) is whole

@@ -358,15 +358,6 @@ inline Status CheckEarly(const Call &call)
             "PREFIX_ENCODER has no result dtype of its own", values,
             NearestLegal(-1, ""));
     }
-    // headNum, kvHeadNum: at least kvHeadNum
-    if (!(call.headNum >= call.kvHeadNum)) {
-        Values values;
-        values.Add("headNum", call.headNum);
-        values.Add("kvHeadNum", call.kvHeadNum);
-        return Violation("ParameterError", kOperator, "headNum, kvHeadNum",
-            "at least kvHeadNum", values,
-            NearestLegal(call.kvHeadNum, " of headNum"));
-    }
     // qScale: PREFIX_ENCODER takes no qScale
     if (!(call.qScale == 1.0)) {
         Values values;
@@ -447,28 +438,12 @@ inline Status CheckEarly(const Call &call)
             "PREFIX_ENCODER needs TYPE_BSND", values,
             NearestLegal(0, ""));
     }
-    // cacheType: PREFIX_ENCODER needs CACHE_TYPE_NORM
-    if (!(call.cacheType == 0)) {
-        Values values;
-        values.Add("cacheType", call.cacheType);
-        return Violation("ParameterError", kOperator, "cacheType",
-            "PREFIX_ENCODER needs CACHE_TYPE_NORM", values,
-            NearestLegal(0, ""));
-    }
     // mlaVHeadSize: PREFIX_ENCODER takes no latent attention
     if (!(call.mlaVHeadSize == 0)) {
         Values values;
         values.Add("mlaVHeadSize", call.mlaVHeadSize);
         return Violation("ParameterError", kOperator, "mlaVHeadSize",
             "PREFIX_ENCODER takes no latent attention", values,
-            NearestLegal(0, ""));
-    }
-    // windowSize: PREFIX_ENCODER takes no sliding window
-    if (!(call.windowSize == 0)) {
-        Values values;
-        values.Add("windowSize", call.windowSize);
-        return Violation("ParameterError", kOperator, "windowSize",
-            "PREFIX_ENCODER takes no sliding window", values,
             NearestLegal(0, ""));
     }
     // mask: needed by a maskType other than CAUSAL_MASK

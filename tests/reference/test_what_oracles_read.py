@@ -1,0 +1,101 @@
+"""What the oracle reads of a call, and the memory that it may write: each read by a node of its own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attndsl.base.errors import OutsideError
+from attndsl.expr import Load, Symbol
+from attndsl.graph.nodes import Input, Lookup, Node, Replace, Scalar, Scores
+from attndsl.reference import scores, selected, whole
+
+J, S = Symbol("j"), Symbol("s")
+
+
+def node_of(kind: type[Node], **fields: Any) -> Any:
+    """A node with these fields alone: rules of the graph look at nodes of whole graphs."""
+    made = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def state_of(**fields: Any) -> Any:
+    return SimpleNamespace(once=lambda rule, node: rule(state_of(**fields), node), **fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "axes", "uses", "free"),
+    [
+        (Scores, ("B", "N", "Q", "T"), 1, True),
+        (Scores, ("B", "N", "Q", "T"), 2, False),  # read again
+        (Scores, ("B", "N", "Q"), 1, False),
+        (Input, ("B", "N", "Q", "T"), 1, False),  # memory of the caller
+        (Lookup, ("B", "N", "Q", "T"), 1, False),
+    ],
+)
+def test_memory_that_may_be_written(kind: type[Node], axes: tuple[str, ...], uses: int, free: bool) -> None:
+    node = node_of(kind, axes=axes)
+    over = node_of(Replace, axes=axes, source=node)
+    state = state_of(uses={id(node): uses, id(over): 1})
+    assert scores._is_free(state, node) is free
+    assert scores._is_free(state, over) is free
+
+
+def block_of(keys: int) -> Any:
+    return SimpleNamespace(
+        b=1, k=0, heads=slice(0, 1), queries=slice(1, 3), tokens=slice(2, 4), keys=slice(0, keys)
+    )
+
+
+@pytest.mark.parametrize(("keys", "legal"), [(4, True), (5, False)])
+def test_numbers_by_key_are_there(keys: int, legal: bool) -> None:
+    node = node_of(Scalar, value=Load("marks", J) * 2, axes=("T",), where="line 3")
+    state = state_of(env={"marks": np.arange(4)}, real=np.dtype(np.float64))
+    if legal:
+        assert scores._scalar(state, node, block_of(keys)).reshape(-1).tolist() == [0, 2, 4, 6]
+    else:
+        with pytest.raises(OutsideError, match="marks: elements 0 to 4 of 4"):
+            scores._scalar(state, node, block_of(keys))
+
+
+@pytest.mark.parametrize("stored", [np.zeros(0), np.array([3.0, 5.0])])
+def test_elements_of_rows_of_a_tensor_that_may_be_empty(stored: np.ndarray[Any, Any]) -> None:
+    """Rows beyond have the nearest element, and 0 where there is none."""
+    source = node_of(Input, name="marks", axes=("S",))
+    node = node_of(Lookup, source=source, index=(Symbol("b"),), axes=("B",), where="line 3")
+    call = SimpleNamespace(arrays={"marks": stored}, extents={"B": 3})
+    state = state_of(call=call, env={}, real=np.dtype(np.float64))
+    assert whole._lookup(state, node).data.tolist() == ([3, 5, 5] if stored.size else [0, 0, 0])
+
+
+SIZES = {"B": 2, "K": 2, "S": 5, "Q": 3, "H": 2, "X": 4}
+
+
+@pytest.mark.parametrize(
+    ("axes", "found"),
+    [
+        (("B", "K", "Q", "X"), lambda view: view[1, 0, 1:3]),
+        (("B", "Q", "X"), lambda view: view[1, 1:3]),
+        (("K", "X"), lambda view: np.stack([view[0]] * 2)),
+        (("S", "K", "X"), lambda view: view[2:4, 0]),
+        (("S", "X", "K"), lambda view: view[2:4, :, 0]),
+        (("B", "X", "H"), lambda view: view[1][:, [0, 1]].T),
+    ],
+)
+def test_lists_of_the_queries_of_a_block(axes: tuple[str, ...], found: Any) -> None:
+    """Those of its batch row, its key/value head, its tokens or queries; two queries share one of H."""
+    view = np.arange(np.prod([SIZES[axis] for axis in axes])).reshape([SIZES[axis] for axis in axes])
+    call = SimpleNamespace(views={"blocks": view})
+    rows = SimpleNamespace(queries=SimpleNamespace(evaluate=lambda env: 2))
+    part = selected._part(
+        state_of(call=call, env={}),
+        node_of(Input, name="blocks", axes=axes),
+        rows,
+        block_of(4),  # type: ignore[arg-type]
+    )
+    assert np.array_equal(part, found(view))

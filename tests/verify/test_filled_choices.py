@@ -1,0 +1,106 @@
+"""Every value that a draw may have is drawn, and none beside; what saturated data and shared scales hold."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attndsl.verify.data.attention import SPREAD, AttentionFiller
+from attndsl.verify.data.data import Filler
+from attndsl.verify.data.masks import pattern
+from attndsl.verify.space import argument_roles
+from attndsl.verify.space.values import FILL, PROBE, SATURATED
+from tests.verify.test_filled_values import filler
+
+QUANTIZED: dict[str, Any] = {"quantType": 2, "outDataType": 1, "maskType": 0}
+DRAWS = 60
+
+
+def drawn(found: Filler, role: str) -> np.ndarray[Any, Any]:
+    """What further draws give the first tensor in a role."""
+    (name, *_) = found.roles.named(role)
+    values = []
+    for seed in range(DRAWS):
+        found.rng = np.random.default_rng(seed)
+        found._factors()
+        values.append(np.asarray(found.made[name], np.float64).reshape(-1))
+    return np.concatenate(values)
+
+
+def test_steps_of_requantized_probabilities() -> None:
+    """Coarse, fine, and the 127th part of 1, with and without a rounding of its own."""
+    steps = drawn(filler("self_attention_pa_encoder", **QUANTIZED), argument_roles.STEP)
+    wanted = np.sort([1 / 127, 1 / 100, 1 / 64, 1 / 200])
+    assert np.allclose(np.unique(steps), wanted, rtol=1e-6)
+
+
+def test_factors_of_integer_results_have_both_signs() -> None:
+    gains = drawn(filler("self_attention_pa_encoder", **QUANTIZED), argument_roles.OUT_FACTOR)
+    assert {-1.0, 1.0} == set(np.sign(gains))
+    assert {*np.log2(np.abs(gains))} == {-7.0, -6.0, -5.0, -4.0}
+
+
+def test_factors_of_probes_are_one_its_negative_and_a_half() -> None:
+    ratios: set[float] = set()
+    for seed in range(12):
+        found = filler("self_attention_pa_encoder", seed=seed, **QUANTIZED, **{FILL: PROBE})
+        (name,) = found.roles.named(argument_roles.OUT_FACTOR)
+        made = np.asarray(found.made[name], np.float64).reshape(-1)
+        ratios |= {round(float(each), 3) for each in made / np.abs(made).max()}
+    assert {1.0, -1.0, 0.5} <= ratios <= {1.0, -1.0, 0.5, -0.5}
+
+
+def test_slopes_of_both_signs() -> None:
+    found = filler("self_attention_pa_encoder", maskType=6, quantType=0, **{FILL: "normal"})
+    slopes = drawn(found, argument_roles.SLOPE)
+    assert (slopes < 0).any() and (slopes > 0).any() and (slopes < 0).sum() > (slopes > 0).sum()
+
+
+@pytest.mark.parametrize("size", [30, -30])
+def test_saturated_queries_are_no_larger_or_smaller_than_asked(size: int) -> None:
+    """Scores of ``SPREAD``, with entries within 2^-14 and 2^14, normal numbers of float16."""
+    found = filler("self_attention_pa_encoder", quantType=0, maskType=0, **{FILL: "normal"})
+    attention = AttentionFiller(found, found.outline())
+    for factor, entry in ((2.0**size, 2.0 ** math.copysign(14, -size)), (1.0, None)):
+        attention.factor = factor
+        query, _ = attention._random(SATURATED)
+        wanted = SPREAD / (factor * attention.sizes["D"]) if entry is None else entry
+        assert set(np.abs(query).reshape(-1)) == {wanted}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "smallest", "held"),
+    [
+        ("float16", 2.0**-10, 2.0**4),
+        ("float16", 2.0**-14, 1.0),
+        ("float16", 1.5 * 2.0**-11, 2.0**3),
+        ("bfloat16", 2.0**-120, 2.0**6),
+        ("bfloat16", 2.0**-10, 2.0**9),
+        ("int8", 3.0, 1.0),
+    ],
+)
+def test_queries_hold_what_they_are_divided_by(
+    dtype: str, smallest: float, held: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quotient is a normal number of the dtype, and the largest unit that leaves one is taken."""
+    attention = object.__new__(AttentionFiller)
+    content = np.full(4, 512.0)
+    attention.locations = SimpleNamespace(content=content, written=np.ones(4, bool))  # type: ignore[assignment]
+    attention.is_value = np.array([False, False, True, True])
+    attention.stored = {"cache": None}  # type: ignore[dict-item]
+    roles = SimpleNamespace(named=lambda role: ["query"])
+    attention.filler = SimpleNamespace(dtype=lambda name: dtype, roles=roles)  # type: ignore[assignment]
+    monkeypatch.setattr(AttentionFiller, "_sharing", lambda self, name: [slice(0, 4)])
+    monkeypatch.setattr(AttentionFiller, "_unit", lambda self, name: 512.0)
+    assert attention._share_units(np.array([smallest, 4 * smallest, 0.0])) == held
+    assert list(content) == [512.0 * held] * 2 + [held] * 2  # keys by as much more, values by as much less
+
+
+@pytest.mark.parametrize("kind", ["all", "none"])
+def test_patterns_that_leave_no_choice(kind: str) -> None:
+    hidden = pattern(np.random.default_rng(0), kind, (3, 5))
+    assert hidden.all() or not hidden.any()
