@@ -47,7 +47,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 )
 
 
-EVEN = "several items of split keys on a core"
+EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
 
 
 def test_which_demands_operators_have() -> None:
@@ -56,12 +56,12 @@ def test_which_demands_operators_have() -> None:
     names = {of: [each.name for each in demands(space_of(of))] for of in (
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
-    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW]
+    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
-    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW]
-    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
+    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN)} == {FEW}
+    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN, ONE_ITEM)} == {FEW}
     assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
     assert {each.name for each in every if each.roomy} == {EVEN}
 
@@ -169,7 +169,7 @@ def test_numbers_of_first_cases_are_their_defaults_but_for_zero() -> None:
     for data in (SUNK, RAMP, PROBE):
         found = first("incre_flash_attention", data)
         assert found["scale_value"] == 1.0 and "num_heads" not in found
-        assert (found.get(SLOPE) == 1.0) is (data == RAMP)
+        assert (found.get(SLOPE) == 1.0) is (data in (RAMP, SUNK))
 
 
 def test_probes_have_many_rows_a_task() -> None:

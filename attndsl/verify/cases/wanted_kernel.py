@@ -43,14 +43,14 @@ class WantedKernel:
 def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[str, Any]:
     """Values of variables of a first case with some data: floats such as the factor of scores at their
     defaults, where these are not 0; of :data:`PROBE`, sizes that make tasks have many rows; of
-    :data:`RAMP`, scores that rise, so that each tile rescales those before it."""
+    :data:`RAMP` and :data:`SUNK`, scores that rise, so that each tile rescales those before it."""
     legal, params = space.variables, space.operator.params
     own = {each.name: each.default for each in params if each.type is float and each.optional}
     found = {name: value for name, value in own.items() if value and value in legal.get(name, ())}
     rows = space.variable_of("Q") or space.variable_of("S")
     name, least = (rows, _TALL["Q"]) if rows else (GROUP, _TALL[GROUP])
     sizes = [size for size in legal.get(name, ()) if size >= least and data == PROBE]
-    found |= {SLOPE: 1.0} if data == RAMP else {}
+    found |= {SLOPE: 1.0} if data in (RAMP, SUNK) else {}
     tile, ring = space.edges[0]
     found |= own_pages(space, 1, ring * tile) if data == SUNK else {}
     if data == RAMP and (paged := own_pages(space, _SHORT_ROWS, tile)):
