@@ -99,7 +99,13 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
     if hidden:
         yield Demand(
             "rows without keys whose keys are split",
-            lambda rng: {FILL: RAMP, **_few_positions(space, rng), **_several_rows(space, rng), **hidden},
+            lambda rng: {
+                FILL: RAMP,
+                SLOPE: 1.0,
+                **_few_positions(space, rng),
+                **_several_rows(space, rng),
+                **hidden,
+            },
             has_empty_row,
         )
     yield Demand(

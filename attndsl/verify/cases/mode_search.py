@@ -30,7 +30,7 @@ from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations
-from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, first_sizes
+from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import (
@@ -342,6 +342,8 @@ class ModeSearch:
         demand = self._demand(turn, attempt)
         usual = demand is not None or (first is not None and attempt < 2 * _PINNED)
         own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
+        if demand is None and first is not None and first[0] == RAMP and attempt < _KERNEL_PINNED:
+            own |= beyond_a_tile(self.space)  # some kernels have no such call that is affordable
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.expr.argument_facts import longest_of
+from attndsl.graph.nodes import IndexCondition
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.space.space import CaseSpace
@@ -56,6 +58,25 @@ def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[s
     if data == RAMP and (paged := own_pages(space, _SHORT_ROWS, tile)):
         found |= paged | {GROUP: max(legal[GROUP])} if GROUP in legal else paged
     return found | ({name: sizes[int(rng.integers(len(sizes)))]} if sizes else {})
+
+
+def beyond_a_tile(space: CaseSpace) -> dict[str, Any]:
+    """Where masks compare the numbers of queries and keys: so many queries, and so wide windows, that some
+    row sees keys of two tiles. Otherwise no maximum rises, whatever the scores are."""
+    nodes = (node for root in space.operator.roots for node in root.walk())
+    if not any(isinstance(node, IndexCondition) for node in nodes):
+        return {}
+    tile, found = max(space.tiles), dict[str, Any]()
+    for param in space.operator.params:
+        if param.type is int and not param.choices and space.stands_with_keys(param.name):
+            wide = [each for each in space.variables.get(param.name, ()) if each > 2 * tile]
+            found |= {param.name: min(wide)} if wide else {}
+    counts = [spec.name for spec in space.integers if space.measures.get(spec.name) == "Q"]
+    for name in (space.variable_of("Q"), *(longest_of(each).name for each in counts)):
+        legal = space.variables.get(name, ()) if name else ()
+        if name and legal and max(legal) <= tile:
+            found[name] = tile + 1
+    return found
 
 
 def own_pages(space: CaseSpace, rows: int, keys: int) -> dict[str, Any]:

@@ -26,8 +26,9 @@ from attndsl.verify.space.values import FILL, LEVEL, PROBE, SATURATED, SLOPE, SU
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
 _STEP, _MOST_RISE, _DEEPER = 6.0, 60.0, 160.0
-"""Of cases that are asked for a slope: by how much scores rise from one tile to the next, half of it in one step,
-so that a row which sees one key of the next tile rescales; by how much at most; how far sunk ones are below 0."""
+"""Of cases that are asked for a slope: by how much scores rise from one tile to the next, half of it in one
+step, so that a row which sees one key of the next tile rescales; by how much at most; how far sunk ones are
+below 0."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
 FLAT, BORDER = 0.02, 0.06
@@ -245,8 +246,8 @@ class AttentionFiller:
         return query, bias
 
     def _in_steps(self, count: int, steps: int, slope: float) -> Array:
-        """Numbers from 0 that rise to about 1 where rows are longest, by as much within a tile as between two;
-        or that fall to about 0."""
+        """Numbers from 0 that rise to about 1 where rows are longest, or fall: within a tile by as much
+        as between two."""
         tile = min(self.filler.key_tiles)
         whole, rest = np.divmod(np.arange(count), tile)
         along: Array = (whole + rest / (2.0 * tile)) / steps

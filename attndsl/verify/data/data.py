@@ -407,7 +407,7 @@ class Filler:
             if other.name not in self.made:
                 env.pop(other.name, None)
         filler = MaskFiller(self.space.operator, name, self.dtype(name), shape, env, self.rng)
-        found = filler.fill(hidden, exact=self.probe)
+        found = filler.fill(hidden, exact=self.probe, wholly=SLOPE in self.assignment)
         if found is None:
             raise ShapeError(f"no legal content of {name} was found")
         return found
