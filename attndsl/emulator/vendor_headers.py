@@ -17,6 +17,8 @@ from attndsl.emulator.errors import NoHeaders
 from attndsl.emulator.toolchain import INCLUDE, INTRINSICS
 
 _ARCHITECTURE = ("__CCE_AICORE__=220", "__DAV_C220__")
+_BARE_TEMPLATE_NAMES = "-Wno-missing-template-arg-list-after-template-kw"
+"""CANN 8.1 writes ``template name(...)`` without a list of arguments, which clang++ 20 and later refuse."""
 _INSTALLED = (
     "compiler/tikcpp/tikcfw",
     "tools/tikcpp/tikcfw",
@@ -79,7 +81,8 @@ class VendorHeaders:
     def flags(self) -> list[str]:
         """What the compiler is told, beside which half it reads."""
         macros = (*_ARCHITECTURE, *(("ATTNEMU_BASIC_API", "__NPU_ARCH__=2201") if self.basic_only else ()))
-        found = ["-g1", *(f"-D{macro}" for macro in macros)]  # lines, which findings are told at
+        # lines, which findings are told at
+        found = ["-g1", _BARE_TEMPLATE_NAMES, *(f"-D{macro}" for macro in macros)]
         for folder in (INTRINSICS, *self.folders, LINKED):
             found += ["-I", str(folder)]
         # behind all of theirs: our own headers have the same names

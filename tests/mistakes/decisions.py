@@ -272,6 +272,16 @@ DECISIONS = (
         ),
     ),
     Mistake(
+        "number as the default of named choices",
+        DENSE,
+        (("# more\n", "mode = op.param('mode', int, default=0, choices={'no': 0, 'all': 1})\n"),),
+        (
+            "mine.py:13: the default of 'mode' is no legal value: 0 is none of 'no', 'all'; pass "
+            "'no', for example"
+        ),
+        instead=(("# more\n", "mode = op.param('mode', int, default='no', choices={'no': 0, 'all': 1})\n"),),
+    ),
+    Mistake(
         "default of another type",
         DENSE,
         (("# more\n", "mode = op.param('mode', int, default='a')\n"),),

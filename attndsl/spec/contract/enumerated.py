@@ -22,16 +22,13 @@ def choices_text(spec: ParamSpec, most: int | None = None) -> str:
 def likely(spec: ParamSpec, value: Any) -> str:
     """The legal spelling that is nearest to a wrong one, as advice."""
     if isinstance(value, str):
-        names = [choice for choice in spec.choices if isinstance(choice, str)]
-        upper = {name.upper(): name for name in names}
+        upper = {choice.upper(): choice for choice in spec.choices if isinstance(choice, str)}
         close = difflib.get_close_matches(value.upper(), list(upper), 1)
-        return (
-            f"did you mean {upper[close[0]]!r}?"
-            if close
-            else f"pass {next(iter(spec.choices))!r}, for example"
-        )
-    numbers = [choice for choice in spec.choices if isinstance(choice, int | float)]
-    return f"the nearest legal value is {min(numbers, key=lambda number: abs(number - value))}"
+        if close:
+            return f"did you mean {upper[close[0]]!r}?"
+    elif numbers := [choice for choice in spec.choices if isinstance(choice, int | float)]:
+        return f"the nearest legal value is {min(numbers, key=lambda number: abs(number - value))}"
+    return f"pass {next(iter(spec.choices))!r}, for example"
 
 
 def reserved_bytes(operator: str, spec: ParamSpec, value: Any) -> bytes:
