@@ -74,6 +74,8 @@ _UNMET = 5
 _FEATURE_WALKS = 4
 _OF_DEFAULTS, _AT_DEFAULTS = 1, 10
 """The turn whose case has all numbers at their defaults, and its attempts that keep them there."""
+_WALKS, _USUAL_WALKS = 3, 5
+"""Walks of a search for a kernel: more for what its first cases and demands ask for, which few calls have."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -342,8 +344,9 @@ class ModeSearch:
         demand = self._demand(turn, attempt)
         usual = demand is not None or (first is not None and attempt < 2 * _PINNED)
         own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
-        if demand is None and first is not None and first[0] == RAMP and attempt < _KERNEL_PINNED:
-            own |= beyond_a_tile(self.space)  # some kernels have no such call that is affordable
+        # some kernels have no such call that is affordable
+        rising = first is not None and first[0] == RAMP and attempt < _KERNEL_PINNED
+        beyond = beyond_a_tile(self.space) if rising else {}
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
@@ -357,7 +360,12 @@ class ModeSearch:
             if pins.get(FILL) == RAMP:
                 pins[SLOPE] = own.get(SLOPE, float(rng.choice([-1.0, 1.0])))
             pins |= self._of_situation(rng, turn, attempt)
-            assignment = solve(self._space_for(demand), rng, {**own, **self._never, **pins})
+            pins = {**own, **self._never, **pins}
+            for name, value in beyond.items():
+                if name not in pins and not is_contradiction(self.space, {**pins, name: value}):
+                    pins[name] = value
+            walks = _USUAL_WALKS if usual else _WALKS
+            assignment = solve(self._space_for(demand), rng, pins, walks=walks)
             if assignment is not None:
                 if SLOPE in assignment:
                     assignment = unbounded(self.space, assignment)
