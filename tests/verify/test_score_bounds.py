@@ -73,6 +73,8 @@ def test_rows_see_two_tiles_where_masks_compare_positions() -> None:
     tile = max(space_of("self_attention").tiles)
     found = beyond_a_tile(space_of("self_attention"))
     assert found["windowSize"] > 2 * tile and found["longest(seqLen)"] == tile + 1
+    lengths = beyond_a_tile(space_of("self_attention_pa_encoder"))
+    assert lengths["longest keys(seqLen)"] == tile + 1 and lengths["fill(seqLen)"] == "full"
     assert beyond_a_tile(space_of("sinks")).keys() == {"window"}, "queries are as many as keys"
     assert beyond_a_tile(space_of("relay_attention")) == {}, "no mask compares positions"
 

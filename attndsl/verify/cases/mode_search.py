@@ -74,8 +74,9 @@ _UNMET = 5
 _FEATURE_WALKS = 4
 _OF_DEFAULTS, _AT_DEFAULTS = 1, 10
 """The turn whose case has all numbers at their defaults, and its attempts that keep them there."""
-_WALKS, _USUAL_WALKS = 3, 5
-"""Walks of a search for a kernel: more for what its first cases and demands ask for, which few calls have."""
+_WALKS, _USUAL_WALKS, _LAST_WALKS = 3, 5, 12
+"""Walks of a search for a kernel: more for what its first cases and demands ask for, which few calls have,
+and most where there would be no case else."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -364,7 +365,7 @@ class ModeSearch:
             for name, value in beyond.items():
                 if name not in pins and not is_contradiction(self.space, {**pins, name: value}):
                     pins[name] = value
-            walks = _USUAL_WALKS if usual else _WALKS
+            walks = _LAST_WALKS if attempt >= _ATTEMPTS // 2 else _USUAL_WALKS if usual else _WALKS
             assignment = solve(self._space_for(demand), rng, pins, walks=walks)
             if assignment is not None:
                 if SLOPE in assignment:

@@ -13,7 +13,7 @@ from attndsl.graph.nodes import IndexCondition
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import GROUP, PROBE, RAMP, SLOPE, SUNK
+from attndsl.verify.space.values import GROUP, PROBE, RAMP, SLOPE, SUNK, fill_of, longest_keys_of
 
 FIRST = ((SUNK, "long few"), (RAMP, "several many"), (PROBE, "many"))
 """Data and work of the first cases of a wanted kernel: scores far below the 0 that a lane without a key must
@@ -76,6 +76,9 @@ def beyond_a_tile(space: CaseSpace) -> dict[str, Any]:
         legal = space.variables.get(name, ()) if name else ()
         if name and legal and max(legal) <= tile:
             found[name] = tile + 1
+    for each in counts:
+        keys = [size for size in space.variables.get(longest_keys_of(each), ()) if size > tile]
+        found |= {longest_keys_of(each): min(keys), fill_of(each): "full"} if keys else {}
     return found
 
 
