@@ -100,6 +100,12 @@ def test_merges_of_many_rows_fall_along_the_keys() -> None:
         assert found[size_of("sigmoid", "Q")] >= 2 * cores and GROUP not in found
 
 
+def test_masks_hide_some_of_the_rows_of_a_merge() -> None:
+    """Added ones, too, and in an operator whose rows are without keys in no other way."""
+    assert pins("self_attention", MERGES)[MASK] == "rows"
+    assert MASK not in pins("sigmoid", MERGES)
+
+
 def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
     """Of one key head with at least as many query heads as lanes, over rows of four tiles that are full; the
     busiest core saves a tenth of its work."""
