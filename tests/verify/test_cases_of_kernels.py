@@ -16,7 +16,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.kernel_demands import demands
-from attndsl.verify.space.values import FEW, FILL, PROBE, RAMP, SLOPE, SUNK
+from attndsl.verify.space.values import ANY, FEW, FILL, PROBE, RAMP, SLOPE, SUNK
 from tests.support.case_spaces import space_of
 
 KERNELS = (
@@ -63,7 +63,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW = (
     "several items of split keys on a core",
     "tasks of one row",
 )
-LAST_ROW = "a task of one row after larger ones"
+LAST_ROW, ONE_ITEM = "a task of one row after larger ones", "a call of one item"
 
 
 def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
@@ -86,6 +86,7 @@ def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
         ({"lengths": [1600, 0, 1500]}, {SPLIT, SUNK_PARTS, ONE_ROW}),
         ({"lengths": [1600, 1, 1500]}, {SUNK_PARTS, ONE_ROW}),  # no row without keys
         ({"lengths": [160, 0, 150]}, {ONE_ROW}),  # of one tile, which nothing splits
+        ({"lengths": [160, 0], "heads": 2}, {ONE_ROW}),  # two key heads, and so two items
         ({"lengths": [1600] * 12, "heads": 64}, set()),  # 24 tasks: each core has one
         ({"lengths": [1600] * 13, "heads": 64}, {MERGES}),  # 26, which halves of keys even out
         ({"lengths": [1500] * 13, "heads": 64}, set()),  # of three tiles
@@ -105,9 +106,9 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
     kernel = UserProject.at(generated_dir() / operator.name, operator).kernels()[0]
     (member,) = Stream(operator, kernels=(kernel,)).members
     asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(16)]
-    assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
+    assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
     found = [member._workload(turn, 0) for turn, name in enumerate(asked) if name]
-    assert not any(asked[:3]) and found == [FEW, FEW, "several", FEW, "several many"]
+    assert not any(asked[:3]) and found == [FEW, FEW, "several", FEW, "several many", ANY]
     (plain,) = Stream(operator).members
     assert not any(plain._demand(turn) for turn in range(16))
 

@@ -47,7 +47,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 )
 
 
-EVEN = "several items of split keys on a core"
+EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
 
 
 def test_which_demands_operators_have() -> None:
@@ -56,12 +56,12 @@ def test_which_demands_operators_have() -> None:
     names = {of: [each.name for each in demands(space_of(of))] for of in (
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
-    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW]
+    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
-    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW]
-    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW]
+    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN)} == {FEW}
+    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN, ONE_ITEM)} == {FEW}
     assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
     assert {each.name for each in every if each.roomy} == {EVEN}
 
@@ -71,7 +71,7 @@ def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
     found = pins("relay_attention", SPLIT)
     fills = {fill_of(name): GAPS for name in ("kvSeqLen", "kvShareLen", "kvShareMap")}
     batch = size_of("relay_attention", "B")
-    assert found == {FILL: RAMP, batch: found[batch], **fills} and found[batch] >= 3
+    assert found == {FILL: RAMP, SLOPE: 1.0, batch: found[batch], **fills} and found[batch] >= 3
     masked = pins("incre_flash_attention", SPLIT)
     assert masked[MASK] == "rows" and masked[fill_of("actual_seq_lengths")] == GAPS
     drawn = {pins("relay_attention", SPLIT, seed)[batch] for seed in range(20)}
@@ -98,6 +98,12 @@ def test_merges_of_many_rows_fall_along_the_keys() -> None:
         found = pins("sigmoid", MERGES, seed)
         assert (found[FILL], found[SLOPE]) == (RAMP, -1.0)
         assert found[size_of("sigmoid", "Q")] >= 2 * cores and GROUP not in found
+
+
+def test_masks_hide_some_of_the_rows_of_a_merge() -> None:
+    """Added ones, too, and in an operator whose rows are without keys in no other way."""
+    assert pins("self_attention", MERGES)[MASK] == "rows"
+    assert MASK not in pins("sigmoid", MERGES)
 
 
 def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
@@ -169,7 +175,7 @@ def test_numbers_of_first_cases_are_their_defaults_but_for_zero() -> None:
     for data in (SUNK, RAMP, PROBE):
         found = first("incre_flash_attention", data)
         assert found["scale_value"] == 1.0 and "num_heads" not in found
-        assert (found.get(SLOPE) == 1.0) is (data == RAMP)
+        assert (found.get(SLOPE) == 1.0) is (data in (RAMP, SUNK))
 
 
 def test_probes_have_many_rows_a_task() -> None:

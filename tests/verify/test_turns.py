@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,9 +224,9 @@ def test_a_case_is_affordable_by_its_work_and_its_tensors(tmp_path: Path) -> Non
     (own,) = Stream(plain).members
     rows = np.zeros((1, 1, 9, 16), np.float16)
     call = plain.bind(rows[:, :, :1], rows, rows)
-    space = own.space
-    assert own._is_affordable(call, "few", space) and own._is_affordable(call, "any", space)
-    assert not own._is_affordable(call, "long few", space) and not own._is_affordable(call, "many", space)
+    (case,) = Stream(plain).take(1)
+    assert own._is_affordable(case, call, "few") and own._is_affordable(case, call, "any")
+    assert not own._is_affordable(case, call, "long few") and not own._is_affordable(case, call, "many")
     for most, affordable in ((9 * 16 - 1, False), (9 * 16, True)):
         roomy = CaseSpace(plain, Values(most_elements=most))
-        assert own._is_affordable(call, "few", roomy) is affordable
+        assert own._is_affordable(replace(case, space=roomy), call, "few") is affordable

@@ -97,6 +97,17 @@ def key_counts(call: Call) -> Array:
     return np.array([[state.reader(rows, b, 0).count for b in batch] for rows in sources], np.int64)
 
 
+def query_counts(call: Call) -> Array:
+    """Queries of each batch row, (B,)."""
+    state = new_state(call, _FLOAT32)
+    sums = next((node for node in call.graph.nodes if isinstance(node, WeightedSum)), None)
+    batch = range(call.extents["B"])
+    if sums is None:
+        return np.ones(len(batch), np.int64)
+    queries = query_space(state, sums.weights)
+    return np.array([queries.count(b) for b in batch], np.int64)
+
+
 def named(operator: str, mode: str, feature: str) -> str:
     """A feature as it is reported: with the mode, where an operator has several."""
     return feature if mode == operator else f"{mode.removeprefix(operator + '_')}: {feature}"

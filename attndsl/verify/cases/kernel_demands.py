@@ -17,15 +17,27 @@ import numpy as np
 from attndsl.base.facts import kept
 from attndsl.expr import Symbol
 from attndsl.expr.argument_facts import longest_of
-from attndsl.graph.nodes import IndexCondition, Node, Replace, Selected, TopK, WindowSum
+from attndsl.graph.nodes import (
+    Elementwise,
+    IndexCondition,
+    Lookup,
+    Node,
+    Replace,
+    Rows,
+    Scores,
+    Selected,
+    TopK,
+    WindowSum,
+)
 from attndsl.spec.binding.call import Call
 from attndsl.tile.instructions.sort import GROUP as SORTED_TOGETHER
 from attndsl.tile.instructions.units import block_elements, repeat_elements
 from attndsl.verify.cases.deciding_values import values_for
-from attndsl.verify.cases.features import key_counts, work_of
+from attndsl.verify.cases.features import key_counts, query_counts, work_of
 from attndsl.verify.cases.wanted_kernel import own_pages
+from attndsl.verify.space.argument_roles import integers_of
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK
+from attndsl.verify.space.values import ANY, FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK, fill_of
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
@@ -65,7 +77,7 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     selects = any(isinstance(node, TopK) for node in _nodes(space))  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
     of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
-    return (*of_parts, _one_row(space), _last_row(space))
+    return (*of_parts, _one_row(space), _last_row(space), _one_item(space))
 
 
 def _nodes(space: CaseSpace) -> Iterator[Node]:
@@ -77,18 +89,22 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         return _is_split(space, call)
 
     def has_empty_row(call: Call) -> bool:
-        empty = key_counts(call).sum(axis=0) == 0
+        empty = (key_counts(call).sum(axis=0) == 0) & (query_counts(call) > 0)
         return is_split(call) and (not lengths or bool(empty.any() and not empty.all()))
 
-    lengths = space.fills_of_key_counts
-    masked = any(
-        isinstance(node, Replace) and not isinstance(node.condition, IndexCondition) for node in _nodes(space)
-    )
-    hidden = {**dict.fromkeys(lengths, GAPS), **({MASK: "rows"} if masked else {})}
+    lengths = _fills_of_rows(space)
+    rows = {MASK: "rows"} if _is_masked(space) else {}
+    hidden = {**dict.fromkeys(lengths, GAPS), **rows}
     if hidden:
         yield Demand(
             "rows without keys whose keys are split",
-            lambda rng: {FILL: RAMP, **_few_positions(space, rng), **_several_rows(space, rng), **hidden},
+            lambda rng: {
+                FILL: RAMP,
+                SLOPE: 1.0,
+                **_few_positions(space, rng),
+                **_several_rows(space, rng),
+                **hidden,
+            },
             has_empty_row,
         )
     yield Demand(
@@ -112,6 +128,7 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         lambda rng: {
             FILL: RAMP,
             SLOPE: -1.0,
+            **rows,  # a few of many: some kernels have no such call whose lengths have gaps, too
             **_many_results(space, rng),
             **_few_positions(space, rng),
             **own_pages(space, 1, space.edges[0][0]),
@@ -119,6 +136,28 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         lambda call: is_split(call) and _merge_steps(call) > cores,
         whole=True,
     )
+
+
+def _fills_of_rows(space: CaseSpace) -> tuple[str, ...]:
+    """What fills integers that count the keys of a row, those that count its queries, too, among them."""
+    rows = [node for node in _nodes(space) if isinstance(node, Rows)]
+    counts = [each for node in rows for each in (node.length, getattr(node, "ends", None))]
+    counted = {name for each in counts for name in integers_of(each)}
+    names = (fill_of(spec.name) for spec in space.integers if spec.name in counted)
+    return tuple(dict.fromkeys((*space.fills_of_key_counts, *names)))
+
+
+def _is_masked(space: CaseSpace) -> bool:
+    """Whether elements of a tensor may hide all keys of a row."""
+    nodes = list(_nodes(space))
+    replaced = (each.condition for each in nodes if isinstance(each, Replace))
+    if any(not isinstance(each, IndexCondition) for each in replaced):
+        return True
+    added = [
+        each for node in nodes if isinstance(node, Elementwise) and node.op == "add" for each in node.inputs
+    ]
+    alone = (each for each in added if not any(isinstance(node, Scores) for node in each.walk()))
+    return any(isinstance(node, Lookup) and "T" in node.axes for each in alone for node in each.walk())
 
 
 def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
@@ -196,6 +235,27 @@ def _one_row(space: CaseSpace) -> Demand:
 
     group = {GROUP: 1} if GROUP in space.variables else {}
     return Demand("tasks of one row", lambda rng: {**_several_rows(space, rng), **group, **single}, holds)
+
+
+def _one_item(space: CaseSpace) -> Demand:
+    """A call of one item: what a core does only between two of them is not done at all."""
+    queries, tile = space.variable_of("Q"), min(space.tiles)
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        one = {GROUP: 1} if GROUP in space.variables else {}
+        for role in "BKN":
+            one |= _size(space, role, lambda size: size == 1, rng)
+        extents = space.operator.axis_extents
+        one |= dict.fromkeys(space.repairs(extents["N"].symbols())[:1] if "N" in extents else (), 1)
+        few = [each for each in space.variables[queries] if 1 < each <= tile] if queries else []
+        one |= {queries: few[int(rng.integers(len(few)))]} if queries and few else {}
+        return {FILL: RAMP, SLOPE: 1.0, **one}
+
+    def holds(call: Call) -> bool:
+        work = work_of(space, call)
+        return work.tasks == 1 and work.tiles == 1
+
+    return Demand("a call of one item", pins, holds, ANY)
 
 
 def _last_row(space: CaseSpace) -> Demand:

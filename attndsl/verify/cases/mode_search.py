@@ -28,11 +28,13 @@ from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.other_calls import may_matter
+from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations
-from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, first_sizes
+from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import (
+    ANY,
     FEW,
     FILL,
     GROUP,
@@ -40,6 +42,7 @@ from attndsl.verify.space.values import (
     RAMP,
     RAMPS,
     ROOMY,
+    SLOPE,
     WIDE,
     WORKLOAD,
     WORKLOADS,
@@ -71,6 +74,9 @@ _UNMET = 5
 _FEATURE_WALKS = 4
 _OF_DEFAULTS, _AT_DEFAULTS = 1, 10
 """The turn whose case has all numbers at their defaults, and its attempts that keep them there."""
+_WALKS, _USUAL_WALKS, _LAST_WALKS = 3, 5, 12
+"""Walks of a search for a kernel: more for what its first cases and demands ask for, which few calls have,
+and most where there would be no case else."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
@@ -169,7 +175,7 @@ class ModeSearch:
                 drawn = drawn_case(
                     operator, space, assignment, rng, seed=self.seed, number=number, attempt=attempt
                 )
-                if drawn is None or not self._is_affordable(drawn[1], workload, space):
+                if drawn is None or not self._is_affordable(*drawn, workload):
                     continue  # the next candidate
                 if demand is not None and not demand.holds(drawn[1]):
                     continue
@@ -186,10 +192,10 @@ class ModeSearch:
         told = (f"'{rule.argument}' {rule.text}" if rule.argument else rule.text for rule in rules)
         return tuple(dict.fromkeys(told))
 
-    def _is_affordable(self, call: Call, workload: str, space: CaseSpace) -> bool:
+    def _is_affordable(self, case: Case, call: Call, workload: str) -> bool:
         """Whether lengths left the work what it shall be, and no tensor that follows from them is larger than
         sizes alone tell."""
-        most = space.values.most_elements
+        most = case.space.values.most_elements
         return work_of(self.space, call).keeps(workload) and all(
             array.size <= most for array in call.arrays.values()
         )
@@ -275,11 +281,7 @@ class ModeSearch:
                 drawn = assignment and drawn_case(
                     operator, self.space, assignment, rng, seed=self.seed, number=number
                 )
-                if (
-                    drawn
-                    and self._is_affordable(drawn[1], pins[WORKLOAD], self.space)
-                    and each.holds(drawn[1])
-                ):
+                if drawn and self._is_affordable(*drawn, pins[WORKLOAD]) and each.holds(drawn[1]):
                     return self._taken(*drawn)
             self._vain[each.name] += 1
         return None
@@ -311,7 +313,7 @@ class ModeSearch:
                     self._unmade.add((feature, workload))
                 continue
             drawn = drawn_case(operator, self.space, assignment, rng, seed=self.seed, number=number)
-            if drawn and self._is_affordable(drawn[1], of, self.space) and may_matter(drawn[1], feature):
+            if drawn and self._is_affordable(*drawn, of) and may_matter(drawn[1], feature):
                 return drawn
         return None
 
@@ -343,6 +345,9 @@ class ModeSearch:
         demand = self._demand(turn, attempt)
         usual = demand is not None or (first is not None and attempt < 2 * _PINNED)
         own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
+        # some kernels have no such call that is affordable
+        rising = first is not None and first[0] == RAMP and attempt < _KERNEL_PINNED
+        beyond = beyond_a_tile(self.space) if rising else {}
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
@@ -353,9 +358,18 @@ class ModeSearch:
                     pins[name] = sizes[0 if whole else int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)
+            if pins.get(FILL) == RAMP:
+                pins[SLOPE] = own.get(SLOPE, float(rng.choice([-1.0, 1.0])))
             pins |= self._of_situation(rng, turn, attempt)
-            assignment = solve(self._space_for(demand), rng, {**own, **self._never, **pins})
+            pins = {**own, **self._never, **pins}
+            for name, value in beyond.items():
+                if name not in pins and not is_contradiction(self.space, {**pins, name: value}):
+                    pins[name] = value
+            walks = _LAST_WALKS if attempt >= _ATTEMPTS // 2 else _USUAL_WALKS if usual else _WALKS
+            assignment = solve(self._space_for(demand), rng, pins, walks=walks)
             if assignment is not None:
+                if SLOPE in assignment:
+                    assignment = unbounded(self.space, assignment)
                 yield len(pairs(self.space.canonical(assignment)) - self._covered), position, assignment
 
     def _space_for(self, demand: Demand | None) -> CaseSpace:
@@ -398,12 +412,15 @@ class ModeSearch:
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
-        turn of few tasks with many keys, which most of them need."""
+        turn of few tasks with many keys, which most of them need, or of any work."""
         of = len(self._wanted)
-        if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST) or WORKLOADS[self._place(turn)] != FEW:
+        asking = (FEW, ANY)
+        if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
+            return None
+        if WORKLOADS[self._place(turn)] not in asking:
             return None
         earlier = range(turn % of + of * len(FIRST), turn, of)
-        before = sum(WORKLOADS[self._place(each)] == FEW for each in earlier)
+        before = sum(WORKLOADS[self._place(each)] in asking for each in earlier)
         return demands(self.space)[before] if before < len(demands(self.space)) else None
 
     def _first(self, turn: int) -> tuple[str, str] | None:

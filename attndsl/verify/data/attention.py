@@ -25,6 +25,10 @@ from attndsl.verify.space.values import FILL, LEVEL, PROBE, SATURATED, SLOPE, SU
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
+_STEP, _MOST_RISE, _DEEPER = 6.0, 60.0, 160.0
+"""Of cases that are asked for a slope: by how much scores rise from one tile to the next, half of it in one
+step, so that a row which sees one key of the next tile rescales; by how much at most; how far sunk ones are
+below 0."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
 FLAT, BORDER = 0.02, 0.06
@@ -204,7 +208,8 @@ class AttentionFiller:
         codes, group = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"])), self._group
         reach = abs(self.factor) * s["D"] or 1.0
         drawn = rng.choice([-1.0, 1.0])
-        slope = self.filler.assignment.get(SLOPE, drawn)
+        asked = self.filler.assignment.get(SLOPE)
+        steps = max((self._most_rows() - 1) // min(self.filler.key_tiles), 1)
         for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):
@@ -218,7 +223,8 @@ class AttentionFiller:
                     elif kind == LEVEL:
                         self.locations.content[places[self._at_edges(len(places))]] += codes[b, k * group]
                     elif kind in ("ramp", SUNK):
-                        along = np.linspace(0, 1, len(places))[:: int(slope)]
+                        along = np.linspace(0, 1, len(places))[:: int(drawn)]
+                        along = along if asked is None else self._in_steps(len(places), steps, asked)
                         along = along if kind == "ramp" else along / 8.0 - 1.0
                         code = codes[b, k * self._group]
                         locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]
@@ -226,7 +232,8 @@ class AttentionFiller:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
         elif kind in ("ramp", SUNK):
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
-            steep = 30.0 if kind == "ramp" else math.copysign(DEPTH, self.factor)
+            rise, depth = (30.0, DEPTH) if asked is None else (min(_STEP * steps, _MOST_RISE), _DEEPER)
+            steep = rise if kind == "ramp" else math.copysign(depth, self.factor)
             query = 0.1 * query + code * min(max(steep / reach, -1e4), 1e4)
         elif kind == LEVEL:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
@@ -237,6 +244,14 @@ class AttentionFiller:
         locations.content[~locations.written] = np.nan if rng.random() < 0.5 else 1000.0
         bias = rng.standard_normal((s["N"], max(self._keys(), 1)))
         return query, bias
+
+    def _in_steps(self, count: int, steps: int, slope: float) -> Array:
+        """Numbers from 0 that rise to about 1 where rows are longest, or fall: within a tile by as much
+        as between two."""
+        tile = min(self.filler.key_tiles)
+        whole, rest = np.divmod(np.arange(count), tile)
+        along: Array = (whole + rest / (2.0 * tile)) / steps
+        return along if slope > 0 else 1.0 - along
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:
         """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""

@@ -25,7 +25,7 @@ from attndsl.verify.data.masks import MaskFiller, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, MASK, PROBE, TRUTH_FILLS, fill_of
+from attndsl.verify.space.values import FILL, MASK, PROBE, SLOPE, TRUTH_FILLS, fill_of
 
 _EXTRA = (0, 0, 0, 2)
 _EDGES = 0.5
@@ -322,6 +322,8 @@ class Filler:
             factor = abs(self.factor()) or 1.0
             wanted = 0.8 / 8.0 if self.probe else self.extents["D"] ** -0.5 / 1600.0
             spread = 1.0 if self.probe else rng.uniform(0.5, 1.5, shape)
+            if SLOPE in self.assignment:  # as high or low as they are meant, not of order 1
+                wanted, spread = 1.0 / 1600.0, 0.5 + 0.5 * spread
             self._store(name, wanted / factor * spread * np.ones(shape))
         for name in self.roles.named(argument_roles.OUT_FACTOR):
             self._store(name, self._gains(name, self.shape(name), integer=integer))
@@ -405,7 +407,7 @@ class Filler:
             if other.name not in self.made:
                 env.pop(other.name, None)
         filler = MaskFiller(self.space.operator, name, self.dtype(name), shape, env, self.rng)
-        found = filler.fill(hidden, exact=self.probe)
+        found = filler.fill(hidden, exact=self.probe, wholly=SLOPE in self.assignment)
         if found is None:
             raise ShapeError(f"no legal content of {name} was found")
         return found

@@ -71,12 +71,14 @@ class MaskFiller:
     env: Mapping[str, Any]
     rng: np.random.Generator
 
-    def fill(self, hidden: Array, *, exact: bool) -> Array | None:
-        """A legal mask, or None. ``exact``: visible elements are 0; else they may be small biases."""
+    def fill(self, hidden: Array, *, exact: bool, wholly: bool = False) -> Array | None:
+        """A legal mask, or None. ``exact``: visible elements are 0; else they may be small biases;
+        ``wholly``: what hides leaves no key behind, where that is legal."""
         rules = list(self._rules())
         soft = [np.zeros(self.shape), -self.rng.integers(0, 9, self.shape) / 4.0]
         for shown in soft[:1] if exact else soft[:: self.rng.choice([-1, 1])]:
-            for value in self.rng.permutation(np.array(HIDING)):
+            drawn = self.rng.permutation(np.array(HIDING))
+            for value in sorted(drawn, key=lambda each: not np.isneginf(each)) if wholly else drawn:
                 if np.isneginf(value) and exact and hidden.all(axis=-1).any():
                     continue  # rows without any key show nothing
                 mask = self._stored(np.where(hidden, value, shown))

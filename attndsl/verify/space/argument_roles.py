@@ -86,7 +86,7 @@ def measures(graph: Graph, integers: frozenset[str]) -> dict[str, str]:
     found: dict[str, str] = {}
 
     def mark(node: Node | None, axis: str) -> None:
-        for name in dict.fromkeys(_integers_of(node)):
+        for name in dict.fromkeys(integers_of(node)):
             if name in integers:
                 found.setdefault(name, axis)
 
@@ -143,7 +143,8 @@ def totals(graph: Graph) -> dict[str, str]:
     }
 
 
-def _integers_of(node: Node | None) -> Iterator[str]:
+def integers_of(node: Node | None) -> Iterator[str]:
+    """The tensors that a number, such as that of the keys of a row, is made of."""
     for each in node.walk() if node is not None else ():
         if isinstance(each, Input):
             yield each.name

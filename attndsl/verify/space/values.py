@@ -9,7 +9,9 @@ GROUP, FILL, MASK, WORKLOAD, WARNED = "case.group", "case.data", "case.mask", "c
 """Variables that are no argument: query heads a key/value head, how tensors and masks are filled, what the
 case is about, whether constraints that only warn may be broken."""
 SLOPE = "case.slope"
-"""1.0 of scores that rise along the keys, -1.0 of those that fall: of cases that are asked for one."""
+"""1.0 of scores that rise along the keys, -1.0 of those that fall: of cases of a kernel that are asked for
+one. Theirs step up or down from tile to tile, sunk ones lie farther below 0, and factors of integers keep
+them so."""
 RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
