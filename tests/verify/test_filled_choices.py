@@ -14,7 +14,7 @@ from attndsl.verify.data.data import Filler
 from attndsl.verify.data.masks import pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED
-from tests.verify.test_filled_values import filler
+from tests.support.fillers import filler
 
 QUANTIZED: dict[str, Any] = {"quantType": 2, "outDataType": 1, "maskType": 0}
 DRAWS = 60

@@ -13,8 +13,6 @@ from attndsl import ops
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import spaces
-from attndsl.verify.data.data import Filler
-from attndsl.verify.data.integers import Integers
 from attndsl.verify.data.masks import HIDING, pattern
 from attndsl.verify.data.probes import (
     ALARM,
@@ -27,35 +25,9 @@ from attndsl.verify.data.probes import (
 from attndsl.verify.judge.rounding_sensitivity import _at_boundary
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import FILL, PROBE, WORKLOAD
+from tests.support.fillers import filler, filler_of
 from tests.support.small_specs import DECODE_SCORES, decode_file
-
-_SPACES = {
-    space.operator.name: space
-    for name in ("self_attention", "incre_flash_attention")
-    for space in spaces(getattr(ops, name))
-}
-
-
-def filler(mode: str, *, seed: int = 0, **pins: Any) -> Filler:
-    """A filler of some call with these values, its tensors made."""
-    return filler_of(_SPACES[mode], seed=seed, **pins)
-
-
-def filler_of(space: CaseSpace, *, seed: int = 0, **pins: Any) -> Filler:
-    """The same of a space."""
-    rng = np.random.default_rng(seed)
-    for _ in range(20):
-        assignment = solve(space, rng, {WORKLOAD: "any", **pins})
-        integers = assignment and Integers(space, assignment, rng).solve()
-        if assignment and integers is not None:
-            case = Case(space.operator, space, seed, 0, assignment, integers)
-            found = case._filler()
-            found.arguments()
-            return found
-    raise AssertionError("no legal call was found")
-
 
 QUANTIZED = {"quantType": 3, "outDataType": 27}
 
