@@ -81,7 +81,7 @@ class VendorHeaders:
     def flags(self) -> list[str]:
         """What the compiler is told, beside which half it reads."""
         macros = (*_ARCHITECTURE, *(("ATTNEMU_BASIC_API", "__NPU_ARCH__=2201") if self.basic_only else ()))
-        # lines, which findings are told at
+        # -g1: lines, which findings are told at
         found = ["-g1", _BARE_TEMPLATE_NAMES, *(f"-D{macro}" for macro in macros)]
         for folder in (INTRINSICS, *self.folders, LINKED):
             found += ["-I", str(folder)]

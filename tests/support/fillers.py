@@ -6,25 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from attndsl import ops
 from attndsl.verify.cases.case import Case
-from attndsl.verify.cases.cases import spaces
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.integers import Integers
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import WORKLOAD
-
-_SPACES = {
-    space.operator.name: space
-    for name in ("self_attention", "incre_flash_attention")
-    for space in spaces(getattr(ops, name))
-}
+from tests.support.case_spaces import space_of
 
 
 def filler(mode: str, *, seed: int = 0, **pins: Any) -> Filler:
     """A filler of some call with these values, its tensors made."""
-    return filler_of(_SPACES[mode], seed=seed, **pins)
+    return filler_of(space_of(mode), seed=seed, **pins)
 
 
 def filler_of(space: CaseSpace, *, seed: int = 0, **pins: Any) -> Filler:

@@ -27,6 +27,7 @@ from tests.support.error_table_self_attention import (
 )
 
 Call = dict[str, Any]
+TOKENS = ("query", "key", "value")
 
 
 def lists(**changes: Any) -> Call:
@@ -45,15 +46,16 @@ def latent(**changes: Any) -> Call:
     return mla(**({name: full(2, 4, 2, 16) for name in ("query", "key")} | changes))
 
 
-def long(make: Any, count: int, **changes: Any) -> Call:
-    """A call of ``count`` tokens in one batch row behind no others."""
-    if make is pa:
-        tokens = {name: full(count, 2, 16) for name in ("query", "key", "value")}
-        return pa(**({**tokens, "seqLen": [count]} | changes))
-    tokens = {name: full(count, 32) for name in ("query", "key", "value")}
+def prompt(count: int, **changes: Any) -> Call:
+    """A call of PA_ENCODER of one batch row of ``count`` tokens."""
+    return pa(**of_size(*TOKENS, rows=count, size=16), seqLen=[count], **changes)
+
+
+def cached_prompt(count: int, **changes: Any) -> Call:
+    """One batch row of ``count`` tokens that fill its cache."""
+    tokens = {name: full(count, 32) for name in TOKENS}
     caches = {name: full(1, 1, count, 32) for name in ("cacheK", "cacheV")}
-    call = {**tokens, **caches, "seqLen": [count], "tokenOffset": [count], "layerId": [0]}
-    return fa(**(call | changes))
+    return fa(**tokens, **caches, seqLen=[count], tokenOffset=[count], layerId=[0], **changes)
 
 
 def pages(heads: int, size: int, **changes: Any) -> Call:
@@ -78,7 +80,6 @@ def of_size(*names: str, rows: int, size: int) -> Call:
     return {name: full(rows, 2, size) for name in names}
 
 
-TOKENS = ("query", "key", "value")
 IN_CACHE: dict[str, Call] = {
     "quantType: a sliding window takes no quantisation": window(quantType=2),
     "cacheV: must be a list where cacheK is one": lists(cacheV=full(1, 2, 9, 32)),
@@ -100,8 +101,8 @@ IN_CACHE: dict[str, Call] = {
     ),
     "attentionMask: must have a row for each query": fa(maskType=1, attentionMask=full(3, 9)),
     "attentionMask: must have a column for each key": fa(maskType=1, attentionMask=full(9, 4)),
-    "attentionMask: needs isTriuMask for more than 128 queries": long(
-        fa, 129, maskType=3, attentionMask=triangle()
+    "attentionMask: needs isTriuMask for more than 128 queries": cached_prompt(
+        129, maskType=3, attentionMask=triangle()
     ),
     "attentionMask: needs isTriuMask for more than 128 keys": fa(
         maskType=3,
@@ -147,7 +148,7 @@ IN_PROMPTS: dict[str, Call] = {
     "mask: must be 1 or 0": pa_mask(mask=triangle(5, 2.0), kernelType=1),
     "mask: must be at most 1, which hides": int8(maskType=1, mask=triangle(9, 2)),
     "mask: must not have entries below and above 0": int8(maskType=1, mask=sa.both_signs(1)),
-    "mask: needs isTriuMask for more than 128 queries": long(pa, 129, maskType=3, mask=triangle()),
+    "mask: needs isTriuMask for more than 128 queries": prompt(129, maskType=3, mask=triangle()),
     "mask: must have the bias of the compressed form on and below the diagonal, and hide above it": pa_alibi(
         maskType=6
     ),

@@ -98,14 +98,13 @@ def key_counts(call: Call) -> Array:
 
 
 def query_counts(call: Call) -> Array:
-    """Queries of each batch row, (B,)."""
+    """Queries of each batch row, (B,): none where no values are summed."""
     state = new_state(call, _FLOAT32)
     sums = next((node for node in call.graph.nodes if isinstance(node, WeightedSum)), None)
-    batch = range(call.extents["B"])
     if sums is None:
-        return np.ones(len(batch), np.int64)
+        return np.zeros(call.extents["B"], np.int64)
     queries = query_space(state, sums.weights)
-    return np.array([queries.count(b) for b in batch], np.int64)
+    return np.array([queries.count(b) for b in range(call.extents["B"])], np.int64)
 
 
 def named(operator: str, mode: str, feature: str) -> str:
@@ -117,14 +116,8 @@ def work_of(space: CaseSpace, call: Call) -> Work:
     """The work of a call."""
     counts, (tile, ring) = key_counts(call), space.edges[0]
     longest = int(counts.max(initial=0))
-    state = new_state(call, _FLOAT32)
-    sums = next((node for node in call.graph.nodes if isinstance(node, WeightedSum)), None)
-    tasks = 0
-    if sums is not None:
-        queries = query_space(state, sums.weights)
-        group = state.heads_per_group
-        for b in np.flatnonzero(counts.sum(axis=0)):
-            tasks += call.extents.get("K", 1) * -(-queries.count(int(b)) * group // space.schedule.max_rows)
+    rows = np.where(counts.any(axis=0), query_counts(call), 0) * new_state(call, _FLOAT32).heads_per_group
+    tasks = call.extents.get("K", 1) * int((-(-rows // space.schedule.max_rows)).sum())
     meant = _meant(call)
     tile, splits = meant.get("tile_k", tile), meant.get("split_kv", space.schedule.split_kv) != 1
     edges = (tile,) if "tile_k" in meant else space.tiles

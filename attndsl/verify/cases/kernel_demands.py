@@ -21,7 +21,6 @@ from attndsl.graph.nodes import (
     Elementwise,
     IndexCondition,
     Lookup,
-    Node,
     Replace,
     Rows,
     Scores,
@@ -74,14 +73,10 @@ class Demand:
 @kept
 def demands(space: CaseSpace) -> tuple[Demand, ...]:
     """Those of an operator, in the order in which cases are asked for them."""
-    selects = any(isinstance(node, TopK) for node in _nodes(space))  # of all keys of a row
+    selects = any(isinstance(node, TopK) for node in space.nodes)  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
     of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
     return (*of_parts, _one_row(space), _last_row(space), _one_item(space))
-
-
-def _nodes(space: CaseSpace) -> Iterator[Node]:
-    return (node for root in space.operator.roots for node in root.walk())
 
 
 def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
@@ -140,7 +135,7 @@ def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
 
 def _fills_of_rows(space: CaseSpace) -> tuple[str, ...]:
     """What fills integers that count the keys of a row, those that count its queries, too, among them."""
-    rows = [node for node in _nodes(space) if isinstance(node, Rows)]
+    rows = [node for node in space.nodes if isinstance(node, Rows)]
     counts = [each for node in rows for each in (node.length, getattr(node, "ends", None))]
     counted = {name for each in counts for name in integers_of(each)}
     names = (fill_of(spec.name) for spec in space.integers if spec.name in counted)
@@ -149,13 +144,11 @@ def _fills_of_rows(space: CaseSpace) -> tuple[str, ...]:
 
 def _is_masked(space: CaseSpace) -> bool:
     """Whether elements of a tensor may hide all keys of a row."""
-    nodes = list(_nodes(space))
-    replaced = (each.condition for each in nodes if isinstance(each, Replace))
+    replaced = (each.condition for each in space.nodes if isinstance(each, Replace))
     if any(not isinstance(each, IndexCondition) for each in replaced):
         return True
-    added = [
-        each for node in nodes if isinstance(node, Elementwise) and node.op == "add" for each in node.inputs
-    ]
+    sums = (node for node in space.nodes if isinstance(node, Elementwise) and node.op == "add")
+    added = (each for node in sums for each in node.inputs)
     alone = (each for each in added if not any(isinstance(node, Scores) for node in each.walk()))
     return any(isinstance(node, Lookup) and "T" in node.axes for each in alone for node in each.walk())
 
@@ -201,7 +194,7 @@ def _is_split(space: CaseSpace, call: Call) -> bool:
 
 
 def _lists_of_positions(space: CaseSpace) -> bool:
-    lists = (node.blocks for node in _nodes(space) if isinstance(node, Selected))
+    lists = (node.blocks for node in space.nodes if isinstance(node, Selected))
     return any({"Q", "H", "S"} & set(getattr(each, "axes", ())) for each in lists)
 
 
@@ -239,7 +232,7 @@ def _one_row(space: CaseSpace) -> Demand:
 
 def _one_item(space: CaseSpace) -> Demand:
     """A call of one item: what a core does only between two of them is not done at all."""
-    queries, tile = space.variable_of("Q"), min(space.tiles)
+    tile = min(space.tiles)
 
     def pins(rng: np.random.Generator) -> Mapping[str, Any]:
         one = {GROUP: 1} if GROUP in space.variables else {}
@@ -247,9 +240,8 @@ def _one_item(space: CaseSpace) -> Demand:
             one |= _size(space, role, lambda size: size == 1, rng)
         extents = space.operator.axis_extents
         one |= dict.fromkeys(space.repairs(extents["N"].symbols())[:1] if "N" in extents else (), 1)
-        few = [each for each in space.variables[queries] if 1 < each <= tile] if queries else []
-        one |= {queries: few[int(rng.integers(len(few)))]} if queries and few else {}
-        return {FILL: RAMP, SLOPE: 1.0, **one}
+        few = _size(space, "Q", lambda size: 1 < size <= tile, rng)
+        return {FILL: RAMP, SLOPE: 1.0, **one, **few}
 
     def holds(call: Call) -> bool:
         work = work_of(space, call)
@@ -285,7 +277,7 @@ def _last_row(space: CaseSpace) -> Demand:
 
 def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
     """Tiles of keys that end several groups of blocks that are selected from."""
-    steps = [node.step for node in _nodes(space) if isinstance(node, WindowSum)]
+    steps = [node.step for node in space.nodes if isinstance(node, WindowSum)]
     if not steps:
         return
     most = space.edges[0][0] // (_GROUPS * SORTED_TOGETHER)

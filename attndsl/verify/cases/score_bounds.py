@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from attndsl.base.facts import kept
-from attndsl.expr.argument_facts import given
-from attndsl.graph.nodes import Elementwise, Node, Scalar, Scores
+from attndsl.graph.nodes import Elementwise, Scalar, Scores
 from attndsl.verify.space.space import Assignment, CaseSpace
 
 FAR = 1024.0
@@ -33,16 +32,14 @@ def unbounded(space: CaseSpace, assignment: Assignment) -> Assignment:
 
 @kept
 def _may_bound(space: CaseSpace) -> bool:
-    nodes = (node for root in space.operator.roots for node in root.walk())
-    return any(
-        isinstance(node, Elementwise) and node.op in ("maximum", "minimum", *_BOUNDED) for node in nodes
-    )
+    ops = (node.op for node in space.nodes if isinstance(node, Elementwise))
+    return any(op in ("maximum", "minimum", *_BOUNDED) for op in ops)
 
 
 def _bounds(space: CaseSpace, assignment: Assignment) -> dict[str, Any]:
     """Float parameters that bound the scores of such calls, with values that bound none."""
     operator, env = space.operator, space.environment(assignment)
-    present = frozenset(spec.name for spec in operator.tensors if env[given(spec.name).name])
+    present = frozenset(spec.name for spec in space.present(env))
     floats = {spec.name for spec in operator.params if spec.type is float and spec.name in assignment}
     found: dict[str, Any] = {}
     for node in operator.graph(present, env).nodes:
@@ -61,8 +58,8 @@ def _is_capped(node: Elementwise) -> bool:
     return any(isinstance(each, Elementwise) and each.op in _BOUNDED for each in node.walk())
 
 
-def _parameters(node: Node) -> Iterator[str]:
+def _parameters(node: Elementwise) -> Iterator[str]:
     """The names in scalar operands of a node."""
-    for operand in getattr(node, "inputs", ()):
+    for operand in node.inputs:
         if isinstance(operand, Scalar):
             yield from sorted(operand.value.symbols())

@@ -63,8 +63,7 @@ def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[s
 def beyond_a_tile(space: CaseSpace) -> dict[str, Any]:
     """Where masks compare the numbers of queries and keys: so many queries, and so wide windows, that some
     row sees keys of two tiles. Otherwise no maximum rises, whatever the scores are."""
-    nodes = (node for root in space.operator.roots for node in root.walk())
-    if not any(isinstance(node, IndexCondition) for node in nodes):
+    if not any(isinstance(node, IndexCondition) for node in space.nodes):
         return {}
     tile, found = max(space.tiles), dict[str, Any]()
     for param in space.operator.params:

@@ -223,8 +223,10 @@ class AttentionFiller:
                     elif kind == LEVEL:
                         self.locations.content[places[self._at_edges(len(places))]] += codes[b, k * group]
                     elif kind in ("ramp", SUNK):
-                        along = np.linspace(0, 1, len(places))[:: int(drawn)]
-                        along = along if asked is None else self._in_steps(len(places), steps, asked)
+                        if asked is None:
+                            along = np.linspace(0, 1, len(places))[:: int(drawn)]
+                        else:
+                            along = self._in_steps(len(places), steps, asked)
                         along = along if kind == "ramp" else along / 8.0 - 1.0
                         code = codes[b, k * self._group]
                         locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]

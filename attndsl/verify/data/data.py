@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.argument_facts import dtype_of, given, layout_of, split_of
+from attndsl.expr.argument_facts import dtype_of, layout_of, split_of
 from attndsl.graph.nodes import Cast, Paged, Selected
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.binding.call import Call
@@ -47,9 +47,8 @@ class Filler:
 
     def __post_init__(self) -> None:
         self.env: dict[str, Any] = self.space.environment(self.assignment, self.made)
-        operator = self.space.operator
-        self.present = {spec.name for spec in operator.tensors if self.env[given(spec.name).name]}
-        self.graph = operator.graph(frozenset(self.present), self.env)
+        self.present = frozenset(spec.name for spec in self.space.present(self.env))
+        self.graph = self.space.operator.graph(self.present, self.env)
         self.roles: ArgumentRoles = argument_roles.roles_of(self.graph)
         self.probe = self.assignment[FILL] == PROBE
         if self.probe:

@@ -20,7 +20,7 @@ import numpy as np
 from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import GIVEN, asks, dtype_of, given, layout_of, longest_of, split_of
 from attndsl.expr.compiled_evaluation import Function, compiled
-from attndsl.graph.nodes import TopK
+from attndsl.graph.nodes import Node, TopK
 from attndsl.spec.contract.arguments import TensorSpec
 from attndsl.spec.contract.layout import Array
 from attndsl.spec.contract.split import BATCH, ONE_EACH, ROWS, batch_extent
@@ -134,10 +134,15 @@ class CaseSpace(VariableValues):
             WARNED: (False,) * 5 + (True,),
         }
 
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes of the computation, with all choices that calls make still open."""
+        return tuple(dict.fromkeys(node for root in self.operator.roots for node in root.walk()))
+
     @property
     def _selects(self) -> bool:
         """Whether the largest of some values are results."""
-        return any(isinstance(node, TopK) for root in self.operator.roots for node in root.walk())
+        return any(isinstance(node, TopK) for node in self.nodes)
 
     @cached_property
     def derived(self) -> DerivedVariables:
