@@ -1,6 +1,7 @@
 """Barriers of the vector pipe that another one covers on every path.
 
-What stands behind a loop over rows comes after the barriers of its last turn, if there are rows.
+What stands behind a loop over rows comes after the barriers of its last turn, if there are rows. Nor does a
+barrier order anything where each use of what follows it, in all functions, has another barrier behind it.
 
 A vector core goes through the steps of items. What starts the rows of an item waits for what used their place
 before, which is what finished an earlier item; what finishes an item waits for what its steps did, of which
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.lifetimes import SPLIT, splits_leave_one_item, time_of
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.source_model import CallText, Span, StatementText, closing_brace
 
 _MEMBER = re.compile(r"\b\w+_(?=\[|,|\))")
 _GUARD = re.compile(r"if \((\w+) > 0\)\s*\{\s*\Z")
@@ -36,7 +37,7 @@ def is_covered(source: EmittedText, barrier: StatementText) -> bool:
     """Whether a barrier orders nothing that others do not."""
     if not source.is_vector_barrier(barrier):
         return False
-    if _is_covered_by_loop(source, barrier):
+    if _is_covered_by_loop(source, barrier) or _is_covered_everywhere(source, barrier):
         return True
     steps = _steps(source)
     if steps is None:
@@ -85,6 +86,83 @@ def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
     barriers = (each.span.start for each in turn if source.is_vector_barrier(each))
     covers = any(each > last and source.is_straight(each, loop) for each in barriers)
     return covers and source.is_straight(loop.start - 1, body)
+
+
+def _is_covered_everywhere(source: EmittedText, barrier: StatementText) -> bool:
+    """Whether a barrier is the first of a loop in a function that begins with it, and each use of what the
+    instructions up to the next one work on comes before a barrier that runs whenever the use does: whatever
+    came before this loop, or its last turn, one stands between."""
+    own = source.functions[barrier.function]
+    earlier = own[: own.index(barrier)]
+    following = _up_to_next(source, own, barrier)
+    if not following or any(map(source.keeps_vector_busy, earlier)):
+        return False
+    if not any(_holds(source, head, barrier) for head in earlier):
+        return False
+    members = set[str]().union(*(_members(source.code_at(each.span)) for each in following))
+    return all(
+        _has_barrier_behind(source, each)
+        for function, inside in source.functions.items()
+        for each in inside
+        if members & _words(source, each) and source.keeps_vector_busy(each)
+        if function != barrier.function or each not in following
+    )
+
+
+def _holds(source: EmittedText, head: StatementText, inner: StatementText) -> bool:
+    """Whether a statement is the head of a branch or a loop around another."""
+    block = source.block(head)
+    return block is not None and block.start <= inner.span.start < block.end
+
+
+def _heads(source: EmittedText, statement: StatementText) -> list[str]:
+    """What a statement of a function depends on."""
+    own = source.functions[statement.function]
+    heads = [each for each in own if each.is_head and _holds(source, each, statement)]
+    return [" ".join(source.code_at(each.span).split()) for each in heads]
+
+
+def _has_barrier_behind(source: EmittedText, use: StatementText) -> bool:
+    """Whether a barrier runs behind a use, each time: further on in a block around it, or, behind a call of its
+    function, in the next function that is called with the same rows, on no other conditions."""
+    own, heads = source.functions[use.function], _heads(source, use)
+    barriers = [each for each in own if each.span.start > use.span.start and source.is_vector_barrier(each)]
+    if any(_around(source, each, use) for each in barriers):
+        return True
+    calls = [
+        (each, call)
+        for each in source.statements
+        if (call := source.leading_call(each)) is not None and call.name == use.function
+    ]
+    return bool(calls) and all(_goes_on(source, each, call, heads) for each, call in calls)
+
+
+def _around(source: EmittedText, barrier: StatementText, use: StatementText) -> bool:
+    """Whether the block of a barrier holds a use in front of it."""
+    between = source.code[use.span.end : barrier.span.start]
+    # what was opened behind the use is closed again in front of the barrier
+    lowest = depth = 0
+    for sign in between:
+        depth += (sign == "{") - (sign == "}")
+        lowest = min(lowest, depth)
+    return depth == lowest and not re.search(r"\belse\b", between)
+
+
+def _goes_on(
+    source: EmittedText, at: StatementText, call: CallText, heads: Sequence[str]
+) -> bool:
+    """Whether the next statement is a call with the same rows, last, of a function that has a barrier on some
+    of these conditions alone."""
+    following = source.statements[at.number + 1]
+    other = source.leading_call(following)
+    if other is None or other.name not in source.functions or following.function != at.function:
+        return False
+    if source.code[at.span.end : following.span.start].strip() or not (call.arguments and other.arguments):
+        return False
+    if source.code_at(call.arguments[-1]) != source.code_at(other.arguments[-1]):
+        return False
+    barriers = (each for each in source.functions[other.name] if source.is_vector_barrier(each))
+    return any(set(_heads(source, each)) <= set(heads) for each in barriers)
 
 
 def _up_to_next(

@@ -27,7 +27,11 @@ _LOOP = re.compile(r"for \(int64_t (\w+) = \w+;\s+\1 < ([\w.]+);\s+\1 (?:\+= (.+
 _WHILE = re.compile(r"while \((\w+) < (\w+)()\)\s*\Z")
 _BODY = re.compile(r"\s*\{\s*(?:PipeBarrier<\w+>\(\);\s*)?([^;{}]*);")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
+_OPPOSITE = {**_MODES, "GT": "LE"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
+_WITH_LEAST_SUM = re.compile(r"CompareScalar\((\w+), (\w+), float\(kSmallest \* kFoldedLanes\),\s*CMPMODE::GT,")
+_OF_SEVERAL_TILES = re.compile(r"if \(work\.tiles != 1\)\s*\Z")
+_RAISED = re.compile(r"if \((?:tiles|work\.tiles) != 1[^{}]*\)\s*\{[^{}]*Maxs\(rowSum_\[[^{}]*float\(kSmallest\)")
 _OF_MAXIMA = re.compile(r"\(rowMax_\b")
 _START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
@@ -58,8 +62,20 @@ def _parameters(source: EmittedText) -> Iterator[tuple[Span, str, int]]:
             between = len(fields) // 2 if _repeats_once(source, call) else len(fields)
             for place, (argument, field, unit) in enumerate(zip(call.arguments, fields, units, strict=False)):
                 if field and not (field == DISTANCE and (alone or place >= between)):
-                    whole = field == DISTANCE or _CONSTANT.match(source.at(argument))
+                    whole = field == DISTANCE or _is_whole(source, argument)
                     yield argument, field, unit if whole else 1
+
+
+def _is_whole(source: EmittedText, argument: Span) -> bool:
+    """Whether a number is one of whole blocks or repeats: a constant, or what a helper is given and gives on to
+    one that works on whole ones, as its comment promises."""
+    text = source.at(argument)
+    around = source.statement_at(argument.start)
+    if _CONSTANT.match(text) or around is None or around.function not in source.instructions.helpers:
+        return _CONSTANT.match(text) is not None
+    start = source.code.rindex("{", 0, source.functions[around.function][0].span.start)
+    signature = source.code[:start].rpartition(f"{around.function}(")[2]
+    return re.search(rf"\bint64_t {re.escape(text)}\s*[,)]", signature) is not None
 
 
 def _repeats_once(source: EmittedText, call: CallText) -> bool:
@@ -168,7 +184,8 @@ def masks(source: EmittedText) -> Iterator[Defect]:
         span, code = statement.span, source.code_at(statement.span)
         for match in _MODE.finditer(source.code, span.start, span.end):
             if match[1] in _MODES:
-                yield Defect(MASK, Span(*match.span(1)), _MODES[match[1]])
+                other = _OPPOSITE if _never_equal(source, statement) else _MODES
+                yield Defect(MASK, Span(*match.span(1)), other[match[1]])
         call = source.leading_call(statement)
         if call is not None and any(source.code_at(each) == "mask" for each in call.arguments):
             yield dropped(MASK, span)
@@ -182,6 +199,20 @@ def masks(source: EmittedText) -> Iterator[Defect]:
             start = span.start + lowest
             start_of_maximum = "float(-kLowest)" if _has_no_maxima(source) else "float(0)"
             yield Defect(MASK, Span(start, start + len("float(kLowest)")), start_of_maximum)
+
+
+def _never_equal(source: EmittedText, statement: StatementText) -> bool:
+    """Whether a comparison tells row sums of several tiles from what lanes without a key add up to in one: such
+    a sum is that of some key, or was raised to less."""
+    if not source.match(_WITH_LEAST_SUM, statement) or known_constants(source).get("kFoldedLanes", 0) < 2:
+        return False
+    several = any(
+        source.match(_OF_SEVERAL_TILES, head)
+        and (block := source.block(head)) is not None
+        and block.start <= statement.span.start < block.end
+        for head in source.functions[statement.function]
+    )
+    return several and _RAISED.search(source.code) is not None
 
 
 def _has_no_maxima(source: EmittedText) -> bool:

@@ -26,7 +26,7 @@ _EVENT = re.compile(r"HardEvent::(\w+?)_(\w+)\b")
 _ANY_EVENT = re.compile(r"HardEvent::(\w+)")
 _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
-_STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.tiles)\)\s*\{\s*\Z")
+_STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.(?:tiles|keySteps))\)\s*\Z")
 """What a stage of a step depends on."""
 
 
@@ -175,12 +175,16 @@ def _of_last_phase(source: EmittedText) -> tuple[frozenset[str], frozenset[str]]
 def _in_turn(source: EmittedText) -> dict[str, frozenset[str]]:
     """The flags, each with the others that are set and waited for in the same order, once each in every step
     that has their stages: their counters may be one."""
-    places: dict[str, dict[str, list[tuple[str, int, str]]]] = {}
+    places: dict[str, dict[str, list[tuple[str, tuple[int, int], str]]]] = {}
     own_core: dict[str, str] = {}
     for statement, call, name in _flags(source):
         if not _always_runs(source, statement):
             continue
-        places.setdefault(name, {}).setdefault(call.name, []).extend(_stages(source, statement.function))
+        uses = [
+            (caller, (place, statement.span.start), stage)
+            for caller, place, stage in _stages(source, statement.function)
+        ]
+        places.setdefault(name, {}).setdefault(call.name, []).extend(uses)
         if call.name == "CrossCoreSetFlag":
             own_core[name] = _setting_core(call.template)
     once = {
@@ -250,10 +254,17 @@ def _calls_of(source: EmittedText, function: str) -> Iterator[StatementText]:
 
 
 def _stages(source: EmittedText, function: str) -> Iterator[tuple[str, int, str]]:
-    """Where a function is called as a stage: the caller, the place, what it depends on."""
+    """Where a function is called as a stage, first or after others in one branch: the caller, the place, what
+    it depends on."""
     for statement in _calls_of(source, function):
-        before = _STAGE.search(source.code[: statement.span.start])
-        yield statement.function, statement.span.start, before[1] if before else f"{statement.span}"
+        stage = f"{statement.span}"
+        for head in source.functions[statement.function]:
+            block = source.block(head) if head.span.end <= statement.span.start else None
+            if block is not None and block.start <= statement.span.start < block.end:
+                found = _STAGE.search(source.code_at(head.span))
+                straight = source.is_straight(statement.span.start, block)
+                stage = found[1] if found and straight else f"{statement.span}"
+        yield statement.function, statement.span.start, stage
 
 
 def _setting_core(template: str) -> str:

@@ -1,7 +1,8 @@
 """What a kernel has for tiles of several pieces, where the schedule makes each tile one piece.
 
 A loop over the pieces then has one turn. Two slots that change once a tile change together, so that the wait
-for one, which is freed last, covers that for the other. Nor does a product add to an earlier one.
+for one, which is freed last, covers that for the other. Nor does a product add to an earlier one. Where each
+product has a slot of its own for one operand, the wait for it covers that for the other operand's, of any pieces.
 """
 
 from __future__ import annotations
@@ -20,6 +21,17 @@ _TOGGLE = re.compile(r"\b(\w+Slot_) \^= 1;")
 _EVENT = re.compile(r"(?:Wait|Set)Flag<HardEvent::(\w+)>\((k\w+) \+ (\w+Slot_)\);\Z")
 _STAGE = r"if \((?:[\w> ]+ && )?([\w.]+) < (\w+)\.tiles\) \{{ {0}\("
 _AWAITS = re.compile(r"\s*CrossCoreWaitFlag\((k\w+)\);\s*\Z")
+_PRODUCT = re.compile(r"\bMmad\(")
+_BANDS = re.compile(r"for \(int64_t (\w+) = 0; \1 < (?:work\.)?taskRows; \1 \+= k\w+\)\s*\Z")
+_IN_BAND = re.compile(r"if \(n0 < bandKeys\)\s*\Z")
+_NO_TILES_WITHOUT_ROWS = "const int64_t tileTotal = found.taskRows == 0 ? 0 :"
+_BAND_END = re.compile(
+    r"const int64_t bandKeys = MinOf\(keys, RoundUp\(MaxOf\(1, MaxOf\(0, "
+    r"([^;]*?)\(band \+ bandRows - 1\) / work\.heads \+ 1\) - firstKey\), kRepeatLanes\)\);"
+)
+_TASK_END = re.compile(
+    r"const int64_t visibleEnd = MinOf\([^;]*?, MaxOf\(0, ([^;]*?)found\.queries(?: - 1 \+ 1)?\)\);"
+)
 _ADDS = re.compile(r"MmadParams\([^;]*, (\w+) == 0\)\)?;?")
 
 
@@ -58,11 +70,16 @@ def orders_one_product(source: EmittedText, barrier: StatementText) -> bool:
 
 def is_covered_wait(source: EmittedText, wait: StatementText) -> bool:
     """Whether what a wait for a slot orders is ordered by an earlier one: by that for a slot that is freed
-    after it and changes with it, or by that for what the vector cores made of the same product."""
+    after it and changes with it, by that for what the vector cores made of the same product, or by that for the
+    slot of the other operand, which changes with each product."""
     event = _EVENT.match(source.code_at(wait.span))
     if event is None:
         return False
-    return _is_covered_by_slot(source, wait, event) or _is_covered_by_tile(source, wait, event)
+    return (
+        _is_covered_by_slot(source, wait, event)
+        or _is_covered_by_tile(source, wait, event)
+        or _is_covered_by_products(source, wait, event)
+    )
 
 
 def _is_covered_by_slot(source: EmittedText, wait: StatementText, event: re.Match[str]) -> bool:
@@ -104,6 +121,64 @@ def _stretches(
             return None
         found.append((start, end))
     return tuple(found)
+
+
+def _is_covered_by_products(source: EmittedText, wait: StatementText, event: re.Match[str]) -> bool:
+    """Whether a slot of the other operand, waited for just before, is taken by one product each time, so that
+    all products but the last are over, and the last one has another slot than this: each time that this slot
+    was taken, one product at least came."""
+    before = [each for each in source.functions[wait.function] if each.span.start < wait.span.start]
+    last = next((each for each in reversed(before) if source.code_at(each.span).startswith("WaitFlag")), None)
+    other = _EVENT.match(source.code_at(last.span)) if last is not None else None
+    if last is None or other is None or other[1] != event[1] or other[3] == event[3]:
+        return False
+    own, each_product = (_taken(source, each) for each in (event, other))
+    products = [place.start() for place in _PRODUCT.finditer(source.code)]
+    between = source.code[last.span.end : wait.span.start]
+    if "}" in between or re.search(r"\b(?:for|while|if)\b", between) or _TOGGLE.search(between):
+        return False
+    return (
+        sum(start < place < end for start, end in each_product for place in products) == len(products)
+        and all(_always_multiplies(source, start, end, products, once=True) for start, end in each_product)
+        and all(_always_multiplies(source, start, end, products, once=False) for start, end in own)
+    )
+
+
+def _taken(source: EmittedText, event: re.Match[str]) -> list[tuple[int, int]]:
+    """From each wait for a slot to where it changes."""
+    starts = [start for start, _ in _places(source, "Wait", event)]
+    return [(start, source.code.find(f"{event[3]} ^= 1;", start)) for start in starts]
+
+
+def _always_multiplies(
+    source: EmittedText, start: int, end: int, products: list[int], *, once: bool
+) -> bool:
+    """Whether a product comes between two places, whatever is decided there; ``once``: and no other one."""
+    inside = [place for place in products if start < place < end]
+    if len(inside) != 1 or end < 0:
+        return False
+    heads = [
+        head
+        for head in source.statements
+        if start < head.span.start < inside[0]
+        and (block := source.block(head)) is not None
+        and block.start <= inside[0] < block.end
+    ]
+    if once:
+        return not heads
+    bands = [head for head in heads if source.match(_BANDS, head)]
+    within = [head for head in heads if head not in bands]
+    return len(bands) <= 1 and (
+        not within or (len(within) == 1 and bool(source.match(_IN_BAND, within[0])) and _last_band_sees_all(source))
+    ) and (not bands or _NO_TILES_WITHOUT_ROWS in " ".join(source.code.split()))
+
+
+@kept
+def _last_band_sees_all(source: EmittedText) -> bool:
+    """Whether the keys of a task end where those of its last row do, so that its last band has all of them."""
+    code = " ".join(source.code.split()).replace("( ", "(")
+    ends, bands = _TASK_END.findall(code), _BAND_END.findall(code)
+    return len(ends) == 1 and bool(bands) and all(each.replace("work.", "found.") == ends[0] for each in bands)
 
 
 def _places(source: EmittedText, verb: str, event: re.Match[str]) -> list[tuple[int, StatementText]]:

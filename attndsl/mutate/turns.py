@@ -63,21 +63,48 @@ def _by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str
 
 
 def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) -> bool:
-    """Whether both are used in one turn of one loop alone, each written whole by its first instruction."""
+    """Whether both are used in one turn of one loop alone, one after the other, each written whole by the first
+    instruction that uses it again."""
     first, second = _uses(kernel).get(early, []), _uses(kernel).get(late, [])
     if not (_by_vector_pipe(kernel, first) and _by_vector_pipe(kernel, second)):
         return False
-    start, end = first[0][0], second[-1][0]
-    loop = _loop_around(kernel, start.span.start)
-    if loop is None or not (loop.start < second[0][0].span.start and end.span.end <= loop.end):
+    loop = _loop_around(kernel, first[0][0].span.start)
+    lives = _lives([(each, early) for each in first] + [(each, late) for each in second])
+    if loop is None or lives[0][1] != early:
         return False
-    last, begin = first[-1][0], second[0][0]
-    if last.span.start > begin.span.start or not (_writes(kernel, *first[0]) and _writes(kernel, *second[0])):
+    begins = [uses[0] for uses, _ in lives]
+    if not all(loop.start < each.span.start < loop.end for uses, _ in lives for each, _ in uses):
         return False
-    overwrites = last is begin and same_place and _is_lanewise(kernel, begin)
-    ordered = overwrites or (last is not begin and _barrier_in(kernel, last.span.end, begin, loop))
-    always = all(kernel.is_straight(each.span.start, loop) for each in (start, begin))
-    return ordered and always and _barrier_in(kernel, loop.start, start, loop)
+    if not all(_writes(kernel, *each) and kernel.is_straight(each[0].span.start, loop) for each in begins):
+        return False
+    ordered = all(
+        _is_over(kernel, uses[-1][0], following[0][0], loop, same_place)
+        for (uses, _), (following, _) in zip(lives, lives[1:], strict=False)
+    )
+    return ordered and _barrier_in(kernel, loop.start, begins[0][0], loop)
+
+
+_Use = tuple[StatementText, str]
+
+
+def _lives(uses: Sequence[tuple[_Use, str]]) -> list[tuple[list[_Use], str]]:
+    """Uses of two buffers in order, those of one buffer until the other is used together."""
+    found: list[tuple[list[_Use], str]] = []
+    for use, buffer in sorted(uses, key=lambda each: each[0][0].span.start):
+        if found and found[-1][1] == buffer:
+            found[-1][0].append(use)
+        else:
+            found.append(([use], buffer))
+    return found
+
+
+def _is_over(
+    kernel: EmittedText, last: StatementText, begin: StatementText, loop: Span, same_place: bool
+) -> bool:
+    """Whether the last use of one buffer comes before the first of the other; one instruction may be both."""
+    if last is begin:
+        return same_place and _is_lanewise(kernel, begin)
+    return _barrier_in(kernel, last.span.end, begin, loop)
 
 
 def _at_last(kernel: EmittedText, early: str, late: str) -> bool:
