@@ -123,8 +123,8 @@ def _heads(source: EmittedText, statement: StatementText) -> list[str]:
 
 
 def _has_barrier_behind(source: EmittedText, use: StatementText) -> bool:
-    """Whether a barrier runs behind a use, each time: further on in a block around it, or, behind a call of its
-    function, in the next function that is called with the same rows, on no other conditions."""
+    """Whether a barrier runs behind a use, each time: further on in a block around it, or, behind a call of
+    its function, in the next function that is called with the same rows, on no other conditions."""
     own, heads = source.functions[use.function], _heads(source, use)
     barriers = [each for each in own if each.span.start > use.span.start and source.is_vector_barrier(each)]
     if any(_around(source, each, use) for each in barriers):
@@ -148,14 +148,14 @@ def _around(source: EmittedText, barrier: StatementText, use: StatementText) -> 
     return depth == lowest and not re.search(r"\belse\b", between)
 
 
-def _goes_on(
-    source: EmittedText, at: StatementText, call: CallText, heads: Sequence[str]
-) -> bool:
+def _goes_on(source: EmittedText, at: StatementText, call: CallText, heads: Sequence[str]) -> bool:
     """Whether the next statement is a call with the same rows, last, of a function that has a barrier on some
     of these conditions alone."""
-    following = source.statements[at.number + 1]
-    other = source.leading_call(following)
-    if other is None or other.name not in source.functions or following.function != at.function:
+    following = next(iter(source.statements[at.number + 1 :]), None)
+    other = None if following is None else source.leading_call(following)
+    if following is None or other is None or other.name not in source.functions:
+        return False
+    if following.function != at.function:
         return False
     if source.code[at.span.end : following.span.start].strip() or not (call.arguments and other.arguments):
         return False

@@ -29,9 +29,13 @@ _BODY = re.compile(r"\s*\{\s*(?:PipeBarrier<\w+>\(\);\s*)?([^;{}]*);")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
 _OPPOSITE = {**_MODES, "GT": "LE"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
-_WITH_LEAST_SUM = re.compile(r"CompareScalar\((\w+), (\w+), float\(kSmallest \* kFoldedLanes\),\s*CMPMODE::GT,")
+_WITH_LEAST_SUM = re.compile(
+    r"CompareScalar\((\w+), (\w+), float\(kSmallest \* kFoldedLanes\),\s*CMPMODE::GT,"
+)
 _OF_SEVERAL_TILES = re.compile(r"if \(work\.tiles != 1\)\s*\Z")
-_RAISED = re.compile(r"if \((?:tiles|work\.tiles) != 1[^{}]*\)\s*\{[^{}]*Maxs\(rowSum_\[[^{}]*float\(kSmallest\)")
+_RAISED = re.compile(
+    r"if \((?:tiles|work\.tiles) != 1[^{}]*\)\s*\{[^{}]*Maxs\(rowSum_\[[^{}]*float\(kSmallest\)"
+)
 _OF_MAXIMA = re.compile(r"\(rowMax_\b")
 _START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
@@ -67,8 +71,8 @@ def _parameters(source: EmittedText) -> Iterator[tuple[Span, str, int]]:
 
 
 def _is_whole(source: EmittedText, argument: Span) -> bool:
-    """Whether a number is one of whole blocks or repeats: a constant, or what a helper is given and gives on to
-    one that works on whole ones, as its comment promises."""
+    """Whether a number is one of whole blocks or repeats: a constant, or what a helper is given and gives on
+    to one that works on whole ones, as its comment promises."""
     text = source.at(argument)
     around = source.statement_at(argument.start)
     if _CONSTANT.match(text) or around is None or around.function not in source.instructions.helpers:
@@ -202,8 +206,8 @@ def masks(source: EmittedText) -> Iterator[Defect]:
 
 
 def _never_equal(source: EmittedText, statement: StatementText) -> bool:
-    """Whether a comparison tells row sums of several tiles from what lanes without a key add up to in one: such
-    a sum is that of some key, or was raised to less."""
+    """Whether a comparison tells row sums of several tiles from what lanes without a key add up to in one:
+    such a sum is that of some key, or was raised to less."""
     if not source.match(_WITH_LEAST_SUM, statement) or known_constants(source).get("kFoldedLanes", 0) < 2:
         return False
     several = any(

@@ -2,7 +2,7 @@
 
 A loop over the pieces then has one turn. Two slots that change once a tile change together, so that the wait
 for one, which is freed last, covers that for the other. Nor does a product add to an earlier one. Where each
-product has a slot of its own for one operand, the wait for it covers that for the other operand's, of any pieces.
+product has a slot of its own for one operand, the wait for it covers that for the other's, of any pieces.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def orders_one_product(source: EmittedText, barrier: StatementText) -> bool:
 
 def is_covered_wait(source: EmittedText, wait: StatementText) -> bool:
     """Whether what a wait for a slot orders is ordered by an earlier one: by that for a slot that is freed
-    after it and changes with it, by that for what the vector cores made of the same product, or by that for the
-    slot of the other operand, which changes with each product."""
+    after it and changes with it, by that for what the vector cores made of the same product, or by that for
+    the slot of the other operand, which changes with each product."""
     event = _EVENT.match(source.code_at(wait.span))
     if event is None:
         return False
@@ -150,9 +150,7 @@ def _taken(source: EmittedText, event: re.Match[str]) -> list[tuple[int, int]]:
     return [(start, source.code.find(f"{event[3]} ^= 1;", start)) for start in starts]
 
 
-def _always_multiplies(
-    source: EmittedText, start: int, end: int, products: list[int], *, once: bool
-) -> bool:
+def _always_multiplies(source: EmittedText, start: int, end: int, products: list[int], *, once: bool) -> bool:
     """Whether a product comes between two places, whatever is decided there; ``once``: and no other one."""
     inside = [place for place in products if start < place < end]
     if len(inside) != 1 or end < 0:
@@ -168,17 +166,24 @@ def _always_multiplies(
         return not heads
     bands = [head for head in heads if source.match(_BANDS, head)]
     within = [head for head in heads if head not in bands]
-    return len(bands) <= 1 and (
-        not within or (len(within) == 1 and bool(source.match(_IN_BAND, within[0])) and _last_band_sees_all(source))
-    ) and (not bands or _NO_TILES_WITHOUT_ROWS in " ".join(source.code.split()))
+    return (
+        len(bands) <= 1
+        and (
+            not within
+            or (len(within) == 1 and bool(source.match(_IN_BAND, within[0])) and _last_band_sees_all(source))
+        )
+        and (not bands or _NO_TILES_WITHOUT_ROWS in " ".join(source.code.split()))
+    )
 
 
 @kept
 def _last_band_sees_all(source: EmittedText) -> bool:
-    """Whether the keys of a task end where those of its last row do, so that its last band has all of them."""
+    """Whether the keys of a task end where those of its last row do, so that the last band has all."""
     code = " ".join(source.code.split()).replace("( ", "(")
     ends, bands = _TASK_END.findall(code), _BAND_END.findall(code)
-    return len(ends) == 1 and bool(bands) and all(each.replace("work.", "found.") == ends[0] for each in bands)
+    return (
+        len(ends) == 1 and bool(bands) and all(each.replace("work.", "found.") == ends[0] for each in bands)
+    )
 
 
 def _places(source: EmittedText, verb: str, event: re.Match[str]) -> list[tuple[int, StatementText]]:

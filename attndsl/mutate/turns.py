@@ -6,6 +6,7 @@ time, and then the other; or a function that a core runs last writes one when al
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -63,8 +64,8 @@ def _by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str
 
 
 def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) -> bool:
-    """Whether both are used in one turn of one loop alone, one after the other, each written whole by the first
-    instruction that uses it again."""
+    """Whether both are used in one turn of one loop alone, one after the other, each written whole by the
+    first instruction that uses it again."""
     first, second = _uses(kernel).get(early, []), _uses(kernel).get(late, [])
     if not (_by_vector_pipe(kernel, first) and _by_vector_pipe(kernel, second)):
         return False
@@ -79,7 +80,7 @@ def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) 
         return False
     ordered = all(
         _is_over(kernel, uses[-1][0], following[0][0], loop, same_place)
-        for (uses, _), (following, _) in zip(lives, lives[1:], strict=False)
+        for (uses, _), (following, _) in itertools.pairwise(lives)
     )
     return ordered and _barrier_in(kernel, loop.start, begins[0][0], loop)
 

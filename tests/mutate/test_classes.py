@@ -345,6 +345,18 @@ def test_the_text_of_a_helper_tells_what_its_arguments_are() -> None:
     ]
 
 
+def test_what_a_helper_is_given_of_whole_repeats_is_a_repeat_less() -> None:
+    """What a kernel's own function is given may have a rest."""
+    helper = "inline void Merge(const T &rows, int64_t count, int64_t columns)\n{\n"
+    text = helper + "    MaxOfBlocks(rows, columns, 8);\n}\n"
+
+    def made(runtime: str) -> list[str]:
+        source = EmittedText(text, Instructions.of(runtime))
+        return [each.after for each in data_rules.tails(source)]
+
+    assert (made(RUNTIME + text), made(RUNTIME)) == (["columns - 64"], ["columns - 1"])
+
+
 def test_functions_of_the_runtime_header_that_a_kernel_uses() -> None:
     source = EmittedText(RUNTIME, Instructions.of(RUNTIME))
     assert used_functions(source, "LoadTwice(x, 8);") == {"LoadTwice", "LoadRows"}

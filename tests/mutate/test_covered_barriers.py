@@ -143,3 +143,73 @@ def test_a_barrier_behind_a_loop_over_rows_that_has_one(old: str, new: str) -> N
     text = TILE.replace(old, new)
     assert text != TILE
     assert ("sums" not in left_out(TILE)) and ("sums" in left_out(text))
+
+
+UPDATE = """
+void SoftmaxTile(int64_t rows)
+{
+    for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+        Sub(rescale_[r0], rowMax_[r0], newMax_, 8);
+        PipeBarrier<PIPE_V>();
+        Mul(score_, score_, score_, 8);
+    }
+}
+void UpdateTile(int64_t rows)
+{
+    for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+        PipeBarrier<PIPE_V>();  // update
+        Brcb(rowBlocks_, rescale_[r0], 1, 8);
+        PipeBarrier<PIPE_V>();
+        Mul(accumulator_, accumulator_, rowBlocks_, 8);
+        PipeBarrier<PIPE_V>();
+        Add(accumulator_, accumulator_, partial, 8);
+    }
+}
+void WriteStatistics(int64_t rows)
+{
+    if (tiling_.splits == 1) {
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            Add(statisticOut, statisticOut, rowBlocks_, 8);
+        }
+    }
+}
+void WriteRows(int64_t split, int64_t rows)
+{
+    if (tiling_.splits == 1) {
+        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+            PipeBarrier<PIPE_V>();  // write
+            Cast(result, accumulator_, RoundMode::CAST_RINT, 8);
+        }
+    }
+}
+void RunVector()
+{
+    SoftmaxTile(rows);
+    UpdateTile(earlier.rows);
+    WriteStatistics(earlier.rows);
+    WriteRows(earlier.split, earlier.rows);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        PipeBarrier<PIPE_V>();\n        Mul(score_", "        Mul(score_"),
+        ("        PipeBarrier<PIPE_V>();\n        Add(accumulator_", "        Add(accumulator_"),
+        (
+            "        PipeBarrier<PIPE_V>();\n        Mul(score_",
+            "        if (whole) {\n            PipeBarrier<PIPE_V>();\n        }\n        Mul(score_",
+        ),
+        ("    WriteRows(earlier.split, earlier.rows);", ""),
+        ("    WriteRows(earlier.split, earlier.rows);", "    WriteRows(earlier.split, rows);"),
+        ("{\n    if (tiling_.splits == 1) {\n        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {\n"
+         "            Add", "{\n    if (tiling_.splits > 0) {\n        for (int64_t r0 = 0; r0 < rows; r0 += "
+         "kRowsPerStep) {\n            Add"),
+        ("    SoftmaxTile(rows);\n", "    SoftmaxTile(rows);\n    Adds(rowBlocks_, x, 1.0f, 8);\n"),
+    ],
+)  # fmt: skip
+def test_a_barrier_of_what_has_others_behind_all_its_uses(old: str, new: str) -> None:
+    text = UPDATE.replace(old, new)
+    assert text != UPDATE
+    assert "update" not in left_out(UPDATE) and "update" in left_out(text)

@@ -178,6 +178,15 @@ def test_flags_that_are_set_and_waited_for_in_turn_may_have_one_counter() -> Non
     assert numbers(inside) == ["2", "0"]
 
 
+def test_flags_of_a_later_call_in_a_branch_are_in_turn_too() -> None:
+    later = STEPS.replace("        ScoreTile();", "        LoadRows();\n        ScoreTile();")
+    assert numbers(later) == [] and numbers(later.replace(".tiles", ".keySteps")) == []
+    inner = STEPS.replace(
+        "        ScoreTile();", "        if (rows > 0) {\n            ScoreTile();\n        }"
+    )
+    assert numbers(inner) == ["2", "0"]
+
+
 RELEASED = """
 constexpr uint16_t kProbReady = 0;
 constexpr uint16_t kEndsReady = 1;

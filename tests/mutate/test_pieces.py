@@ -137,3 +137,72 @@ def test_a_product_of_one_piece_needs_no_barrier() -> None:
     assert made() == 0
     assert made(schedule=SCHEDULE.replace("kBaseK = 128", "kBaseK = 64")) == 1
     assert made("0, false, k0 == 0", "0, false, false") == 1
+
+
+BANDS = """
+void DecodeItem()
+{
+    const int64_t visibleEnd = MinOf(tiling_.keyCapacity, MaxOf(0, found.firstQuery + found.queries - 1 + 1));
+    const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+}
+void ScoreTile()
+{
+    for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+        WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        LoadData(right, keyL1, 1);
+        for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+            const int64_t bandKeys = MinOf(keys, RoundUp(MaxOf(1, MaxOf(0,
+                work.firstQuery + (band + bandRows - 1) / work.heads + 1) - firstKey), kRepeatLanes));
+            if (n0 < bandKeys) {
+                WaitFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+                LoadData(left, queryL1, 1);
+                Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+                SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+                leftSlot_ ^= 1;
+            }
+        }
+        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        rightSlot_ ^= 1;
+    }
+}
+void WeightedTile()
+{
+    for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
+        WaitFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+        LoadData(left, probL1, 1);
+        WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        LoadData(right, valueL1, 1);
+        Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));
+        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
+        rightSlot_ ^= 1;
+        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
+        leftSlot_ ^= 1;
+    }
+}
+"""
+
+
+def of_bands(old: str = "", new: str = "") -> list[str]:
+    text = BANDS.replace(old, new, 1) if old else BANDS
+    assert (text != BANDS) == bool(old)
+    source = EmittedText(text, Instructions({}), "", None, SCHEDULE)
+    found = (source.at(each.span) for each in event_rules.swapped_events(source))
+    return [each.partition("(")[2].partition(" ")[0] for each in found if each.startswith("Wait")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("found.firstQuery + found.queries", "found.lastQuery + found.queries"),  # no band may see the end
+        ("if (n0 < bandKeys)", "if (n0 < someKeys)"),
+        ("found.taskRows == 0 ? 0 : ", ""),  # keys without rows
+        ("                leftSlot_ ^= 1;", "                leftSlot_ ^= band > 0;"),
+        (
+            "Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));",
+            "Mmad(a);\n        Mmad(b);",
+        ),
+    ],
+)
+def test_a_slot_for_each_product_covers_the_other_operand(old: str, new: str) -> None:
+    assert of_bands() == [RIGHT, LEFT, LEFT]
+    assert of_bands(old, new) == [RIGHT, LEFT, LEFT, RIGHT]

@@ -121,6 +121,21 @@ def test_a_result_may_stand_over_an_operand_that_is_over(old: str, new: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("start", "overlapping"),
+    [
+        ("Duplicate(stat_, 0.0f, 8);", True),
+        ("Adds(stat_, stat_, 1.0f, 8);", False),  # of what it held before
+        ("if (whole) {\n            Duplicate(stat_, 0.0f, 8);\n        }", False),
+        ("Duplicate(stat_, 0.0f, 8);\n        Adds(score_, newMax_, 0.0f, 8);", False),  # not over
+    ],
+)
+def test_a_buffer_may_begin_again_in_a_turn(start: str, overlapping: bool) -> None:
+    again = f"{start}\n        PipeBarrier<PIPE_V>();\n        Add(score_, stat_, prob_, 8);"
+    old = "Cast(score_, prob_, RoundMode::CAST_NONE, 8);"
+    assert overlaps("kNewMaxAt", "kStatSlot", old, again) == overlapping
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("    ReleaseQuery();\n", ""),  # nothing waits

@@ -9,17 +9,21 @@ import pytest
 
 from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.situations import situations
-from attndsl.verify.cases.wanted_kernel import FIRST, first_sizes, own_pages
+from attndsl.verify.cases.wanted_kernel import FIRST, first_sizes, needed_factors, own_pages
 from attndsl.verify.space.values import (
     FEW,
+    FEW_FORCED,
     FILL,
     GAPS,
     GROUP,
+    LOST,
     MASK,
     PROBE,
     RAMP,
+    RECIPROCAL_ROOT,
     SLOPE,
     SUNK,
+    WARNED,
     WORKLOAD,
     fill_of,
 )
@@ -47,6 +51,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 )
 
 
+GROUPS, LOST_ROWS = "several groups of sorted blocks", "rows without scores and blocks behind the last key"
 EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
 
 
@@ -58,11 +63,13 @@ def test_which_demands_operators_have() -> None:
     )}  # fmt: skip
     decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
-    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["nsa_compress_attention"] == [GROUPS, LOST_ROWS, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN, ONE_ITEM)} == {FEW}
-    assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
+    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN, ONE_ITEM, LOST_ROWS)} == {
+        FEW
+    }
+    assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN, LOST_ROWS}
     assert {each.name for each in every if each.roomy} == {EVEN}
 
 
@@ -157,6 +164,22 @@ def test_steps_of_selected_blocks_are_small() -> None:
     found = [pins("nsa_compress_attention", "several groups of sorted blocks", seed) for seed in range(20)]
     steps = {each["select_block_size"] // each["compress_stride"] for each in found}
     assert min(steps) >= 1 and max(steps) <= 512 // (3 * 32) and len(steps) > 1
+
+
+def test_blocks_reach_behind_the_keys_of_rows_without_scores() -> None:
+    """Blocks do not end with a tile, whatever their number; no mask gives a hidden key a score."""
+    keys, blocks = (f"longest(actual_{each}_seq_kvlen)" for each in ("cmp", "sel"))
+    for seed in range(8):
+        found = pins("nsa_compress_attention", LOST_ROWS, seed)
+        step = found["select_block_size"] // found["compress_stride"]
+        assert step in (3, 5, 7) and found["compress_stride"] % 16 == 0
+        assert 512 < found[keys] <= 3 * 512 < found[blocks] * step - 512
+        assert found[LOST] and found[FEW_FORCED] and found[WARNED] and found[MASK] == "none"
+
+
+def test_factors_that_each_call_tells_are_not_zero() -> None:
+    assert needed_factors(space_of("nsa_compress_attention")) == {"scale_value": RECIPROCAL_ROOT}
+    assert needed_factors(space_of("incre_flash_attention")) == {}
 
 
 # The first cases of a kernel --------------------------------------------------------------------------------

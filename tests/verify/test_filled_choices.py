@@ -11,7 +11,7 @@ import pytest
 
 from attndsl.verify.data.attention import SPREAD, AttentionFiller
 from attndsl.verify.data.data import Filler
-from attndsl.verify.data.masks import pattern
+from attndsl.verify.data.masks import few_forced, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.values import FILL, PROBE, SATURATED
 from tests.support.fillers import filler
@@ -104,3 +104,13 @@ def test_queries_hold_what_they_are_divided_by(
 def test_patterns_that_leave_no_choice(kind: str) -> None:
     hidden = pattern(np.random.default_rng(0), kind, (3, 5))
     assert hidden.all() or not hidden.any()
+
+
+def test_few_blocks_are_forced_some_at_edges() -> None:
+    """Less than are selected; about half of a row are of those at edges."""
+    forced = few_forced(np.random.default_rng(0), (200, 400), 8, np.array([170, 171, 399, 400]))
+    counts = forced.sum(axis=-1)
+    assert counts.min() == 0 and counts.max() == 7
+    at_edges = forced[:, [170, 171, 399]].sum()
+    assert 0.3 * counts.sum() < at_edges < 0.7 * counts.sum()
+    assert not few_forced(np.random.default_rng(0), (3, 5), 1, np.array([2])).any()

@@ -35,8 +35,23 @@ from attndsl.verify.cases.deciding_values import values_for
 from attndsl.verify.cases.features import key_counts, query_counts, work_of
 from attndsl.verify.cases.wanted_kernel import own_pages
 from attndsl.verify.space.argument_roles import integers_of
+from attndsl.verify.space.solve import is_contradiction
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import ANY, FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK, fill_of
+from attndsl.verify.space.values import (
+    ANY,
+    FEW,
+    FEW_FORCED,
+    FILL,
+    GAPS,
+    GROUP,
+    LOST,
+    MASK,
+    RAMP,
+    SLOPE,
+    SUNK,
+    WARNED,
+    fill_of,
+)
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
@@ -48,6 +63,13 @@ _SEVERAL_ROWS = 3
 _TILES_OF_EVEN_SPLIT, _PART_SAVED = 4, 10
 """Key tiles of a row that is split to even out the cores, at least; the part of the busiest core's work that
 it must save, one in so many."""
+_DRAWN = 24
+"""Values of blocks that are drawn, until some are legal together."""
+_HEADS_OF_SELECTION, _SIZES_OF_SELECTION = (2, 4), {"Q": (17, 65)}
+"""Query heads a key/value head, and positions of a batch row, of which some have no scores: so few that rows
+may have several tiles."""
+_TILES_OF_BLOCKS = 5
+"""Key tiles that blocks reach over, behind the last key, too."""
 _LANES, _ROWS_OF_STEP = repeat_elements("float32"), block_elements("float32")
 """Lanes of a repeat; rows of a vector step of few rows, whose statistics fill a block."""
 
@@ -75,7 +97,7 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     """Those of an operator, in the order in which cases are asked for them."""
     selects = any(isinstance(node, TopK) for node in space.nodes)  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
-    of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
+    of_parts = _of_split_keys(space) if split else _of_selection(space) if selects else ()
     return (*of_parts, _one_row(space), _last_row(space), _one_item(space))
 
 
@@ -275,8 +297,9 @@ def _last_row(space: CaseSpace) -> Demand:
     return Demand("a task of one row after larger ones", pins, holds, "several many")
 
 
-def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
-    """Tiles of keys that end several groups of blocks that are selected from."""
+def _of_selection(space: CaseSpace) -> Iterator[Demand]:
+    """Tiles of keys that end several groups of blocks that are selected from; blocks that do not end with a
+    tile, some behind the last key, of rows whose scores are all -inf."""
     steps = [node.step for node in space.nodes if isinstance(node, WindowSum)]
     if not steps:
         return
@@ -287,6 +310,34 @@ def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
         lambda rng: values_for(space, small, rng, holds=True) or {},
         lambda call: bool(small.evaluate(call.env())),
     )
+    odd = (steps[0] % 2 == 1) & (steps[0] > 1)
+    tile = space.edges[0][0]
+    entries = {each for node in space.nodes if isinstance(node, TopK) for each in integers_of(node.length)}
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        drawn = (dict(values_for(space, odd, rng, holds=True) or {}) for _ in range(_DRAWN))
+        found = next((each for each in drawn if not is_contradiction(space, each)), {})
+        found |= {FILL: "normal", LOST: True, FEW_FORCED: True, WARNED: True, MASK: "none"}
+        for name in sorted(entries):
+            found |= {fill_of(name): "full", longest_of(name).name: _TILES_OF_BLOCKS * tile // 3}
+        for spec in space.integers:
+            longest = longest_of(spec.name).name
+            least, most = _SIZES_OF_SELECTION.get(space.measures.get(spec.name, ""), (tile + 1, 3 * tile))
+            legal = [each for each in space.variables.get(longest, ()) if least <= each <= most]
+            if legal and spec.name not in entries:
+                found[longest] = legal[int(rng.integers(len(legal)))]
+                found[fill_of(spec.name)] = "mixed"
+        few = [each for each in space.variables.get(GROUP, ()) if each in _HEADS_OF_SELECTION]
+        found |= {GROUP: few[int(rng.integers(len(few)))]} if few else {}
+        return {**found, **_size(space, "K", lambda size: size == 1, rng), **_several_rows(space, rng)}
+
+    def holds(call: Call) -> bool:
+        keys, blocks = key_counts(call).sum(axis=0), call.extents.get("J", 0)
+        step = int(steps[0].evaluate(call.env()))
+        lost = int(query_counts(call).max(initial=0)) > 2 and int(keys.max(initial=0)) > tile
+        return lost and bool(odd.evaluate(call.env())) and blocks * step > keys.max() + tile
+
+    yield Demand("rows without scores and blocks behind the last key", pins, holds, ANY, whole=True)
 
 
 def _several_rows(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:

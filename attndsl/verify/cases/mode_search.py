@@ -30,12 +30,14 @@ from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations
-from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes
+from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes, needed_factors
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
 from attndsl.verify.space.values import (
     ANY,
+    EDGE,
     FEW,
+    FEW_FORCED,
     FILL,
     GROUP,
     PROBE,
@@ -80,6 +82,8 @@ and most where there would be no case else."""
 _KERNEL_PINNED = 3
 """Attempts with a kernel that exists, or with the head size that a new one shall have."""
 
+_RANDOMLY_FORCED = 8
+"""Every so many cases of a kernel, from the first one on, force a third of what is selected from."""
 _LIKELY = 0.75
 """How many of a wanted kernel's likely values a candidate has, but for the first."""
 
@@ -360,6 +364,10 @@ class ModeSearch:
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)
             if pins.get(FILL) == RAMP:
                 pins[SLOPE] = own.get(SLOPE, float(rng.choice([-1.0, 1.0])))
+            if self.space.forces and (turn // len(self._wanted)) % _RANDOMLY_FORCED:
+                pins[FEW_FORCED] = True
+            if WORKLOADS[self._place(turn)] == EDGE and not usual:
+                pins |= {FILL: "normal", **needed_factors(self.space)}
             pins |= self._of_situation(rng, turn, attempt)
             pins = {**own, **self._never, **pins}
             for name, value in beyond.items():

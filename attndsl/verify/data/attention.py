@@ -21,7 +21,7 @@ from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.earlier_partials import fill_earlier
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, LEVEL, PROBE, SATURATED, SLOPE, SUNK
+from attndsl.verify.space.values import FILL, LEVEL, LOST, PROBE, SATURATED, SLOPE, SUNK
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
@@ -66,6 +66,7 @@ class AttentionFiller:
             query, bias = self._probe()
         else:
             query, bias = self._random(kind)
+            query = self._lost(query) if LOST in self.filler.assignment else query
         self._store_queries(query)
         for name in self.filler.roles.named(argument_roles.BIAS):
             if name in made:
@@ -246,6 +247,18 @@ class AttentionFiller:
         locations.content[~locations.written] = np.nan if rng.random() < 0.5 else 1000.0
         bias = rng.standard_normal((s["N"], max(self._keys(), 1)))
         return query, bias
+
+    def _lost(self, query: Array) -> Array:
+        """Queries with an element that is infinite, so that all scores of the row are -inf, in every second
+        head of some positions."""
+        locations, s = self.locations, self.sizes
+        for keys in locations.keys:
+            for b in range(s["B"]):
+                for k in range(s["K"]):
+                    locations.content[locations.rows(keys, b, k)[:, :1]] = 1.0
+        if self.factor:
+            query[:, ::2, 1::3, 0] = math.copysign(math.inf, -self.factor)
+        return query
 
     def _in_steps(self, count: int, steps: int, slope: float) -> Array:
         """Numbers from 0 that rise to about 1 where rows are longest, or fall: within a tile by as much

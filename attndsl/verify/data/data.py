@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, layout_of, split_of
-from attndsl.graph.nodes import Cast, Paged, Selected
+from attndsl.graph.nodes import Cast, Paged, Selected, WindowSum
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
@@ -21,11 +21,11 @@ from attndsl.spec.errors import ShapeError
 from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
 from attndsl.verify.data.integers import near_tiles
-from attndsl.verify.data.masks import MaskFiller, pattern
+from attndsl.verify.data.masks import MaskFiller, few_forced, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FILL, MASK, PROBE, SLOPE, TRUTH_FILLS, fill_of
+from attndsl.verify.space.values import FEW_FORCED, FILL, MASK, PROBE, SLOPE, TRUTH_FILLS, fill_of
 
 _EXTRA = (0, 0, 0, 2)
 _EDGES = 0.5
@@ -371,14 +371,28 @@ class Filler:
             if self.space.operator.tensor(name).at_least:
                 more = int(self.rng.choice(_EXTRA))
                 shape = tuple(size + more for size in shape)
-            own = "random" if name in self.roles.named(argument_roles.FORCED) else kind
-            hidden = pattern(self.rng, own, shape, self._readable(shape, count))
+            if name in self.roles.named(argument_roles.FORCED):
+                hidden = self._forced(shape)
+            else:
+                hidden = pattern(self.rng, kind, shape, self._readable(shape, count))
             hidden = ~hidden if name in shows else hidden
             marks = self.rng.integers(1, 100, hidden.shape) if self.dtype(name) != "bool" else 1
             self.made[name] = (hidden * marks).astype(DTYPES[self.dtype(name)])
         for spec in self.space.operator.tensors:
             if spec.name in self.present and spec.name not in self.made and self._is_mask(spec):
                 self.made[spec.name] = self._added_mask(spec.name, kind, count)
+
+    def _forced(self, shape: tuple[int, ...]) -> Array:
+        """What is selected before all else: about a third, or few, at the edges of tiles among others."""
+        if FEW_FORCED not in self.assignment:
+            return pattern(self.rng, "random", shape)
+        steps = [
+            int(each.step.evaluate(self.env)) for each in self.graph.nodes if isinstance(each, WindowSum)
+        ]
+        step, most = (steps or [1])[0], shape[-1]
+        keys = (each for tile in self.key_tiles for each in range(tile, most * step + tile, tile))
+        edges = {each // step + beside for each in keys for beside in (-1, 0, 1)}
+        return few_forced(self.rng, shape, self.extents.get("X", 1), np.array(sorted(edges), np.int64))
 
     def _is_mask(self, spec: TensorSpec) -> bool:
         """Whether it is added to scores, or constraints look at its elements."""

@@ -60,6 +60,19 @@ def pattern(
     return hidden
 
 
+def few_forced(rng: np.random.Generator, shape: tuple[int, ...], most: int, edges: Array) -> Array:
+    """True where an entry of a row, the last axis, is forced: less than ``most`` of each row, so that scores
+    decide about the others; ``edges``: entries of which about half are picked."""
+    forced = np.zeros(shape, bool)
+    for row in forced.reshape(-1, shape[-1]) if all(shape) else ():
+        count = int(rng.integers(0, max(min(most, shape[-1]), 1)))
+        known = edges[edges < shape[-1]]
+        picked = rng.permutation(known)[: (count + 1) // 2]
+        row[picked] = True
+        row[rng.integers(0, shape[-1], count - len(picked))] = True
+    return forced
+
+
 @dataclass
 class MaskFiller:
     """Elements of the mask ``name`` of shape ``shape`` under ``env``, which has all other arguments."""

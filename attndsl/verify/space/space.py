@@ -145,6 +145,11 @@ class CaseSpace(VariableValues):
         return any(isinstance(node, TopK) for node in self.nodes)
 
     @cached_property
+    def forces(self) -> bool:
+        """Whether a tensor tells what is selected before all else."""
+        return any(isinstance(node, TopK) and node.forced is not None for node in self.nodes)
+
+    @cached_property
     def derived(self) -> DerivedVariables:
         """Sizes and parameters that follow from others."""
         return DerivedVariables.of(self.operator)

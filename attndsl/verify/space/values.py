@@ -12,6 +12,9 @@ SLOPE = "case.slope"
 """1.0 of scores that rise along the keys, -1.0 of those that fall: of cases of a kernel that are asked for
 one. Theirs step up or down from tile to tile, sunk ones lie farther below 0, and factors of integers keep
 them so."""
+FEW_FORCED, LOST = "case.forced", "case.lost"
+"""True in cases of a kernel in which fewer blocks are forced than selected, some at edges of tiles; in which
+all scores of some rows are -inf."""
 RECIPROCAL_ROOT = "1/sqrt(D)"
 # A value that is listed several times is drawn as much more often.
 FLOATS = (*(RECIPROCAL_ROOT,) * 4, 1.0, 0.125, -0.5, 0.0)
