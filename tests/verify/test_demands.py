@@ -119,6 +119,7 @@ def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
         assert found[keys] == 3 * tile + 1 and (found[FILL], found[SLOPE]) == (RAMP, -1.0)
         assert 64 <= found[GROUP] <= of.schedule.max_rows
         assert found[fill_of("actual_seq_lengths")] == "full"
+    assert pins("cascade", EVEN)[size_of("cascade", "K")] == 1  # more heads would be more tasks
     shared = pins("relay_attention", EVEN)
     assert all(shared[fill_of(name)] == "full" for name in ("kvSeqLen", "kvShareLen", "kvShareMap"))
 

@@ -173,6 +173,11 @@ def test_each_declared_feature_is_possible_with_the_values_that_make_it(name: st
             assert known[f"{spec.name} as {key}"] == of_it
         if spec.split:
             assert known[f"{spec.name} as a list"][f"split({spec.name})"] is True
+    several = {spec.name for spec in space.operator.tensors if len(spec.layouts) > 1}
+    lists = {spec.name for spec in space.operator.tensors if spec.split}
+    told = [each.split(" as ") for each in known if " as " in each]
+    assert {name for name, key in told if key != "a list"} == several
+    assert {name for name, key in told if key == "a list"} == lists
     main = space.operator.tensor(space.operator.outputs[0].like)
     assert {each for each in known if each.startswith("dtype ")} == {f"dtype {each}" for each in main.dtypes}
     for param in space.operator.params:
