@@ -316,7 +316,9 @@ def _is_kept(node: ast.AST, test: ast.expr) -> bool:
         for target in part.targets
     ]
     if isinstance(test.ops[0], ast.NotIn):
-        return f"{ast.unparse(test.comparators[0])}[{ast.unparse(test.left).strip('()')}]" in stored
+        key = ast.unparse(test.left)
+        key = key[1:-1] if isinstance(test.left, ast.Tuple) else key
+        return f"{ast.unparse(test.comparators[0])}[{key}]" in stored
     is_none = isinstance(test.ops[0], ast.Is) and ast.unparse(test.comparators[0]) == "None"
     return is_none and ast.unparse(test.left) in stored and any(each.endswith("]") for each in stored)
 

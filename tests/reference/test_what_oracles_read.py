@@ -10,8 +10,8 @@ import pytest
 
 from attndsl.base.errors import OutsideError
 from attndsl.expr import Load, Symbol
-from attndsl.graph.nodes import Input, Lookup, Node, Replace, Scalar, Scores
-from attndsl.reference import scores, selected, whole
+from attndsl.graph.nodes import Input, Lookup, Node, Replace, Scalar, Scores, Softmax
+from attndsl.reference import block_selection, scores, selected, whole
 
 J, S = Symbol("j"), Symbol("s")
 
@@ -99,3 +99,35 @@ def test_lists_of_the_queries_of_a_block(axes: tuple[str, ...], found: Any) -> N
         block_of(4),  # type: ignore[arg-type]
     )
     assert np.array_equal(part, found(view))
+
+
+def test_rows_that_are_looked_up_by_key_are_there() -> None:
+    """An index over keys lies within the tensor; one over queries may lie beyond: such rows belong to none."""
+    source = node_of(Input, name="marks", axes=("S",))
+    call = SimpleNamespace(arrays={"marks": np.arange(3.0)}, extents={"T": 4, "Q": 4})
+    state = state_of(call=call, env={}, real=np.dtype(np.float64))
+    by_query = node_of(Lookup, source=source, index=(Symbol("i"),), axes=("Q",), where="line 3")
+    assert whole._lookup(state, by_query).data.tolist() == [0, 1, 2, 2]
+    by_key = node_of(Lookup, source=source, index=(J,), axes=("T",), where="line 3")
+    with pytest.raises(OutsideError, match="marks: elements 0 to 3 of 3"):
+        whole._lookup(state, by_key)
+
+
+def test_what_blocks_of_keys_are_computed_with_keeps_heads_queries_and_blocks() -> None:
+    """Those of its batch row and heads, tokens in the place of queries; no more blocks than are asked for."""
+    sizes = {"B": 2, "N": 3, "S": 5, "J": 4}
+    array = np.arange(np.prod([*sizes.values()])).reshape([*sizes.values()])
+    state = state_of(call=SimpleNamespace(views={"ranks": array}))
+    block = SimpleNamespace(b=1, k=0, heads=slice(0, 2), queries=slice(1, 3), tokens=slice(2, 4))
+    found = block_selection._input(state, node_of(Input, name="ranks", axes=tuple("BNSJ")), block, 3)  # type: ignore[arg-type]
+    assert np.array_equal(found, array[1, :2, 2:4, :3])
+    of_heads = array[0, :, 0, :]
+    state = state_of(call=SimpleNamespace(views={"ranks": of_heads}))
+    found = block_selection._input(state, node_of(Input, name="ranks", axes=("N", "J")), block, 4)  # type: ignore[arg-type]
+    assert found.shape == (2, 1, 4) and np.array_equal(found[:, 0], of_heads[:2])
+
+
+def test_nodes_that_blocks_of_keys_have_no_rule_for_say_so() -> None:
+    node = node_of(Softmax, axes=("N", "Q", "T"), where="line 3")
+    with pytest.raises(Exception, match="for blocks of keys"):
+        block_selection._computed(state_of(), node, [], block_of(4), None, 1)  # type: ignore[arg-type]

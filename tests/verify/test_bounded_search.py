@@ -154,6 +154,19 @@ def test_a_workload_that_nothing_has_is_asked_for_in_one_turn(
     assert (asked.count(workload) == tries) is remembered and asked.count(workload) >= tries
 
 
+def test_what_a_case_declares_is_looked_at_before_it_is_asked_for() -> None:
+    """Of each case once; what matters in one is asked for no more."""
+    member = Stream(ops.nsa_compress_attention).members[0]
+    member.prepare()
+    cases = [member.next(ops.nsa_compress_attention, turn, turn) for turn in range(2)]
+    assert [case for case, _ in member._unsettled] == cases
+    declared = [found for _, found in member._unsettled]
+    assert declared == [frozenset(declared_features(case.call())) for case in cases]
+    assert not member._seen
+    member._settle()
+    assert not member._unsettled and set() < member._seen <= set().union(*declared)
+
+
 def test_a_feature_that_nothing_depends_on_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No run of the reference is made for it, and it is asked for in few turns."""
     member = Stream(ops.incre_flash_attention).members[0]

@@ -124,6 +124,12 @@ def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
     assert all(shared[fill_of(name)] == "full" for name in ("kvSeqLen", "kvShareLen", "kvShareMap"))
 
 
+def test_a_call_of_one_item_has_one_row_one_head_and_rising_scores() -> None:
+    found = pins("sigmoid", ONE_ITEM)
+    assert (found[FILL], found[SLOPE], found[GROUP], found[size_of("sigmoid", "B")]) == (RAMP, 1.0, 1, 1)
+    assert 1 < found[size_of("sigmoid", "Q")] <= min(space_of("sigmoid").tiles)
+
+
 def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
     found = pins("incre_flash_attention", ONE_ROW)
     assert found[GROUP] == 1 and found[size_of("incre_flash_attention", "B")] >= 3

@@ -54,6 +54,14 @@ def test_factors_of_probes_are_one_its_negative_and_a_half() -> None:
     assert {1.0, -1.0, 0.5} <= ratios <= {1.0, -1.0, 0.5, -0.5}
 
 
+def test_stored_integers_are_small_in_probes_and_fill_their_range_otherwise() -> None:
+    """Scores of probes are exact; numbers of any size meet the ends of int8."""
+    probe = filler("self_attention_pa_encoder", **QUANTIZED, **{FILL: PROBE}).made["key"]
+    assert len(np.unique(probe)) > 8 and np.abs(np.asarray(probe, int)).max() < 40
+    normal = filler("self_attention_pa_encoder", **QUANTIZED, **{FILL: "normal"}).made["key"]
+    assert {-128, 127} <= set(np.unique(normal).tolist())
+
+
 def test_slopes_of_both_signs() -> None:
     found = filler("self_attention_pa_encoder", maskType=6, quantType=0, **{FILL: "normal"})
     slopes = drawn(found, argument_roles.SLOPE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
+from attndsl.verify.cases.shaped_call import ProfileError, _size_names, call_of_shape
+from tests.support.case_spaces import space_of
 from tests.support.right_specs import PACKED
 
 SHAPE = {"B": 1, "num_heads": 8, "num_key_value_heads": 2, "S": 640, "D": 64}
@@ -102,3 +103,11 @@ def test_usual_sizes_of_packed_rows_are_those_of_the_longest(tmp_path):
     assert (dims["C"], dims["M"]) == (128, 4096)
     asked = call_of_shape(load(str(tmp_path / "packed.py")), {"longest(key_ends)": 640}).dims
     assert (asked["C"], asked["M"]) == (128, 640)
+
+
+def test_a_shape_gives_sizes_counts_and_lengths_and_no_other_numbers() -> None:
+    space = space_of("incre_flash_attention")
+    names = _size_names(space)
+    assert {"S", "B", "D", "num_heads"} & space.variables.keys() <= names
+    others = {each.name for each in space.operator.params if each.type is not int} & space.variables.keys()
+    assert others and not others & names

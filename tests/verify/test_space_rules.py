@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -14,9 +15,10 @@ import pytest
 
 from attndsl import ops
 from attndsl.base.package_files import specs_dir
-from attndsl.expr import Symbol
-from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of, split_of
+from attndsl.expr import Load, Symbol
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, given, kind_of, longest_of, split_of
 from attndsl.spec import errors
+from attndsl.spec.contract.arguments import Dim
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, spaces
@@ -25,6 +27,7 @@ from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.mode_search import allowance
 from attndsl.verify.cases.other_calls import _changed
 from attndsl.verify.space.clauses import keeps, taken_apart
+from attndsl.verify.space.resting_variables import resting_on
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
@@ -42,6 +45,7 @@ from attndsl.verify.space.values import (
     WORKLOAD,
     WORKLOADS,
     Values,
+    longest_keys_of,
 )
 from attndsl.verify.space.work_clauses import most_splits
 from tests.support.right_specs import PACKED, changed
@@ -389,3 +393,66 @@ def test_lengths_whose_longest_is_the_keys_size_reach_several_key_tiles(tmp_path
         most[name] = max(space.variables["longest(query_ends)"])
         assert name == "one" or max(space.variables["longest(key_ends)"]) > 2 * space.edges[0][0]
     assert most["one"] > 2 * 512 > max(Values().queries) == most["two"]
+
+
+# What repairs a clause --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_layouts_that_do_not_go_together_are_repaired_by_the_layout_too(name: str) -> None:
+    """Where it is one of several; and whether an optional tensor is passed."""
+    space = SPACES[name]
+    of = {each.name: each.variables for each in space.clauses}
+    for spec in space.operator.tensors:
+        conditions = [each.when for each in spec.layouts.values() if each.when is not None]
+        assert (f"layout of {spec.name}" in of) is bool(conditions), spec.name
+        if conditions:
+            read = set().union(*(each.symbols() for each in conditions)) & space.variables.keys()
+            read |= {f"layout({spec.name})"} if len(spec.layouts) > 1 else set()
+            read |= {f"given({spec.name})"} if spec.optional else set()
+            assert read <= {*of[f"layout of {spec.name}"]}, spec.name
+
+
+def test_lists_are_no_longer_than_a_sequence_where_one_stands_for_the_whole_tensor() -> None:
+    """The number of tensors in a list is a size of each layout with batch rows."""
+    lists = {
+        name: [each for each in space.clauses if each.name.startswith("tensors of a list of")]
+        for name, space in SPACES.items()
+    }
+    assert {each.name for each in lists["incre_flash_attention"]} == {
+        "tensors of a list of key", "tensors of a list of value",
+    }  # fmt: skip
+    assert not lists["nsa_compress_attention"] and not lists["relay_attention"]
+    (of_key,) = (each for each in lists["incre_flash_attention"] if each.name.endswith("key"))
+    assert of_key.holds({"split(key)": True, "B": 3}) and of_key.holds({"split(key)": False, "B": 1})
+    assert not of_key.holds({"split(key)": True, "B": 1})
+
+
+def test_lengths_that_have_a_row_of_queries_and_one_of_keys_are_as_long_as_either_may_be() -> None:
+    """A row of lengths of each, the longest in all places; one row where the layout has one."""
+    space = SPACES["self_attention_pa_encoder"]
+    spec = next(each for each in space.integers if space._tells_keys_too(each))
+    keys = next(key for key, layout in spec.layouts.items() if len(layout.shape()) == 2)
+    assignment = {longest_of(spec.name).name: 5, longest_keys_of(spec.name): 9}
+    env = collections.defaultdict(lambda: False, batch=3)
+    env |= {given(spec.name).name: True, f"layout({spec.name})": keys}
+    found = space._surrogates(assignment, env)
+    assert found[spec.name] == [5, 5, 5, 9, 9, 9]
+
+
+# What rests on a variable -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("follows", "rests"), [(False, True), (True, False)])
+def test_nothing_rests_on_a_size_of_lengths_whose_elements_tell_other_sizes(
+    follows: bool, rests: bool
+) -> None:
+    """A change of such a size alone would leave what the elements tell as it was."""
+    length = SimpleNamespace(layouts={"": SimpleNamespace(shape=lambda: (Symbol("n"),))})
+    default = Load("lengths", Symbol("one")) if follows else Symbol("one") + 1
+    dims: Any = {"n": Dim("n"), "t": Dim("t", default=default)}
+    derived: Any = SimpleNamespace(variables=())
+    found = resting_on(["n"], dims, derived, [length], {"T": Symbol("t")}, lambda each: each.symbols())  # type: ignore[list-item]
+    assert ("n" in found) is rests
+    if rests:
+        assert found["n"].integers and not found["n"].sizes
