@@ -102,7 +102,7 @@ def test_lists_of_the_queries_of_a_block(axes: tuple[str, ...], found: Any) -> N
 
 
 def test_rows_that_are_looked_up_by_key_are_there() -> None:
-    """An index over keys lies within the tensor; one over queries may lie beyond: such rows belong to none."""
+    """An index over keys lies within the tensor; one over queries may lie beyond, in no row."""
     source = node_of(Input, name="marks", axes=("S",))
     call = SimpleNamespace(arrays={"marks": np.arange(3.0)}, extents={"T": 4, "Q": 4})
     state = state_of(call=call, env={}, real=np.dtype(np.float64))
