@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from attndsl.base.errors import OutsideError
-from attndsl.expr import Load, Symbol
-from attndsl.graph.nodes import Input, Lookup, Node, Replace, Scalar, Scores, Softmax
+from attndsl.base.package_files import specs_dir
+from attndsl.expr import Const, Load, Symbol
+from attndsl.graph.nodes import IndexCondition, Input, Lookup, Node, Replace, Scalar, Scores, Softmax
 from attndsl.reference import block_selection, scores, selected, whole
+from attndsl.reference.run import run
+from attndsl.spec.operator.loader import load
 
 J, S = Symbol("j"), Symbol("s")
 
@@ -111,6 +114,67 @@ def test_rows_that_are_looked_up_by_key_are_there() -> None:
     by_key = node_of(Lookup, source=source, index=(J,), axes=("T",), where="line 3")
     with pytest.raises(OutsideError, match="marks: elements 0 to 3 of 3"):
         whole._lookup(state, by_key)
+
+
+def test_elements_of_a_block_are_a_part_of_their_tensor() -> None:
+    """Not copied: by batch row, head, query and key. Rows beyond the end have the nearest elements."""
+    array = np.arange(2 * 2 * 5 * 6).reshape(2, 2, 5, 6)
+    source = node_of(Input, name="bias", axes=("B", "N", "Q", "T"))
+    index = tuple(map(Symbol, "bnij"))
+    node = node_of(Lookup, source=source, index=index, axes=("B", "N", "Q", "T"), where="line 3")
+    state = state_of(call=SimpleNamespace(arrays={"bias": array}), env={}, real=np.dtype(np.float64))
+    found = scores._lookup(state, node, block_of(4))
+    assert np.shares_memory(found, array) and np.array_equal(found, array[1, :1, 1:3, :4])
+    state.call.arrays["bias"] = array[:, :, :2]
+    beyond = scores._lookup(state, node, block_of(4))
+    assert np.array_equal(beyond, array[1, :1, [1, 1], :4].reshape(1, 2, 4))
+    state.call.arrays["bias"] = array[..., :3]
+    by_key = node_of(
+        Lookup, source=source, index=(Const(0), Const(0), Const(0), J), axes=("T",), where="line 3"
+    )
+    with pytest.raises(OutsideError, match="bias: elements 0 to 3 of 3"):
+        scores._lookup(state, by_key, block_of(4))
+
+
+@pytest.mark.parametrize(("columns", "legal"), [(4, True), (1, True), (3, False)])
+def test_tensors_have_a_column_for_each_key_or_one_for_all(columns: int, legal: bool) -> None:
+    view = np.arange(2.0 * 3 * columns).reshape(2, 3, columns)
+    node = node_of(Input, name="bias", axes=("B", "Q", "T"), where="line 3")
+    state = state_of(call=SimpleNamespace(views={"bias": view}), real=np.dtype(np.float64))
+    if legal:
+        assert np.array_equal(scores._input(state, node, block_of(4))[0], view[1, 1:3])
+    else:
+        with pytest.raises(OutsideError, match="bias: elements 0 to 3 of 3"):
+            scores._input(state, node, block_of(4))
+
+
+@pytest.mark.parametrize(("marks", "legal"), [(4, True), (3, False)])
+def test_what_a_condition_asks_of_keys_is_there(marks: int, legal: bool) -> None:
+    node = node_of(IndexCondition, condition=Load("marks", J) > 1, axes=("T",), where="line 3")
+    state = state_of(env={"marks": np.arange(marks)})
+    if legal:
+        assert scores._index_condition(state, node, block_of(4)).reshape(-1).tolist() == [0, 0, 1, 1]
+    else:
+        with pytest.raises(OutsideError, match="marks: elements 0 to 3 of 3"):
+            scores._index_condition(state, node, block_of(4))
+
+
+def test_a_sink_is_in_the_sum_of_its_head() -> None:
+    """As a key with a logit of its own and no value."""
+    rng, shape = np.random.default_rng(2), (1, 2, 3, 16)
+    query, key, value = (rng.standard_normal(shape).astype(np.float16) for _ in range(3))
+    sink = np.array([0.5, 2.0], np.float32)
+    call = load(str(specs_dir() / "variants" / "sinks.py")).bind(
+        query, key, value, sink, scale=0.25, window=2
+    )
+    out, lse = run(call, "float64")
+    exact = [each.astype(np.float64) for each in (query, key, value)]
+    for head, i in np.ndindex(2, 3):
+        seen = slice(max(0, i - 1), i + 1)
+        weights = np.exp(0.25 * exact[1][0, head, seen] @ exact[0][0, head, i])
+        total = weights.sum() + np.exp(float(sink[head]))
+        assert np.allclose(out[0, head, i], weights @ exact[2][0, head, seen] / total, atol=2e-3)
+        assert np.isclose(lse[0, head, i], np.log(total), atol=1e-5)
 
 
 def test_what_blocks_of_keys_are_computed_with_keeps_heads_queries_and_blocks() -> None:

@@ -209,6 +209,7 @@ def test_the_work_of_a_call(lengths: list[int], tiles: int, tasks: int, edge: bo
     assert work.cores == call.operator.device.aic and work.ring == space.edges[0][1]
     assert work.splits and work.least_tiles == tiles and not work.deep and tile_of(space, call) == 512
     assert work.pitch == 16 and not work.wide
+    assert work.reach == call.operator.device.architecture.max_nd2nz_pitch
 
 
 def test_rows_of_all_heads_are_as_far_apart_as_their_channels() -> None:
