@@ -48,6 +48,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 
 
 EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
+WHOLE_TILE = "items of one whole tile whose last block ends behind it"
 
 
 def test_which_demands_operators_have() -> None:
@@ -58,10 +59,12 @@ def test_which_demands_operators_have() -> None:
     )}  # fmt: skip
     decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
-    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW, ONE_ITEM]
+    selecting = ["several groups of sorted blocks", WHOLE_TILE, ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["nsa_compress_attention"] == selecting
     assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN, ONE_ITEM)} == {FEW}
+    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE)
+    assert {each.workload for each in every if each.name not in others} == {FEW}
     assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
     assert {each.name for each in every if each.roomy} == {EVEN}
 
@@ -164,6 +167,17 @@ def test_steps_of_selected_blocks_are_small() -> None:
     found = [pins("nsa_compress_attention", "several groups of sorted blocks", seed) for seed in range(20)]
     steps = {each["select_block_size"] // each["compress_stride"] for each in found}
     assert min(steps) >= 1 and max(steps) <= 512 // (3 * 32) and len(steps) > 1
+
+
+def test_the_last_block_of_a_whole_tile_has_most_of_its_keys_in_it() -> None:
+    """It ends behind the tile, many are selected, none is forced, and the last keys have the largest scores."""
+    for seed in range(12):
+        found = pins("nsa_compress_attention", WHOLE_TILE, seed)
+        step = found["select_block_size"] // found["compress_stride"]
+        assert step // 2 < 512 % step < step
+        assert found["longest(actual_cmp_seq_kvlen)"] == 512 and found["select_block_count"] == 32
+        assert (found[FILL], found[MASK]) == (RAMP, "none") and found[SLOPE] > 1
+        assert found[fill_of("actual_cmp_seq_kvlen")] == "full"
 
 
 # The first cases of a kernel --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from attndsl.verify.data.attention import SPREAD, AttentionFiller
 from attndsl.verify.data.data import Filler
 from attndsl.verify.data.masks import pattern
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, PROBE, SATURATED
+from attndsl.verify.space.values import FILL, MASK, PROBE, SATURATED, SLOPE
 from tests.support.fillers import filler
 
 QUANTIZED: dict[str, Any] = {"quantType": 2, "outDataType": 1, "maskType": 0}
@@ -112,3 +112,15 @@ def test_queries_hold_what_they_are_divided_by(
 def test_patterns_that_leave_no_choice(kind: str) -> None:
     hidden = pattern(np.random.default_rng(0), kind, (3, 5))
     assert hidden.all() or not hidden.any()
+
+
+@pytest.mark.parametrize(
+    ("mask", "slope", "some"), [("none", 1.0, False), ("none", None, True), ("all", 1.0, True)]
+)
+def test_scores_that_have_a_slope_may_select_alone(mask: str, slope: float | None, some: bool) -> None:
+    """Else blocks are forced, whatever hides keys."""
+    pins = {"given(topk_mask)": True, MASK: mask, "longest(actual_cmp_seq_kvlen)": 300}
+    found = filler("nsa_compress_attention", **pins, **{FILL: "ramp", "fill(actual_cmp_seq_kvlen)": "full"})
+    found.assignment = {**found.assignment} | ({} if slope is None else {SLOPE: slope})
+    found._masks()
+    assert bool(np.any(found.made["topk_mask"])) is some

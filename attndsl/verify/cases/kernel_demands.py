@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.facts import kept
-from attndsl.expr import Symbol
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import (
     Elementwise,
@@ -40,6 +40,8 @@ from attndsl.verify.space.values import ANY, FEW, FILL, GAPS, GROUP, MASK, RAMP,
 
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
+_STEEP = 8.0
+"""The slope of scores of which the last ones shall be far larger than others of their tile."""
 _SLOTS, _FEW_POSITIONS = 2, 3
 """Slots for results of a vector core; positions of a batch row where each is a task whose keys shall
 be split, at most."""
@@ -287,6 +289,29 @@ def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
         lambda rng: values_for(space, small, rng, holds=True) or {},
         lambda call: bool(small.evaluate(call.env())),
     )
+    yield _whole_tile(space, steps[0])
+
+
+def _whole_tile(space: CaseSpace, step: Expr) -> Demand:
+    """Items of one whole tile that follow each other on a core, whose last block ends behind it and has most
+    of its keys in it: the last keys have the largest scores, so that it is among many selected ones."""
+    tile, counts = space.edges[0][0], space.sizes_of("X")
+    crosses = (step > 1) & (2 * (tile % step) > step)
+    counting = [fill_of(spec.name) for spec in space.integers]
+    longest = [longest_of(spec.name).name for spec in space.integers if space.measures.get(spec.name) == "T"]
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        found = {FILL: RAMP, SLOPE: _STEEP, MASK: "none", **dict.fromkeys(counting, "full")}
+        found |= {name: tile for name in longest if tile in space.variables.get(name, ())}
+        found |= _size(space, "X", lambda size: size == max(counts), rng)
+        return found | (values_for(space, crosses, rng, holds=True) or {})
+
+    def holds(call: Call) -> bool:
+        work = work_of(space, call)
+        whole = bool((key_counts(call) == tile).any())
+        return work.several_a_core and work.tiles == 1 and whole and bool(crosses.evaluate(call.env()))
+
+    return Demand("items of one whole tile whose last block ends behind it", pins, holds, "edge many")
 
 
 def _several_rows(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
