@@ -170,7 +170,7 @@ def test_steps_of_selected_blocks_are_small() -> None:
 
 
 def test_the_last_block_of_a_whole_tile_has_most_of_its_keys_in_it() -> None:
-    """It ends behind the tile, many are selected, none is forced, and the last keys have the largest scores."""
+    """Many are selected, none is forced, and the last keys have the largest scores."""
     for seed in range(12):
         found = pins("nsa_compress_attention", WHOLE_TILE, seed)
         step = found["select_block_size"] // found["compress_stride"]
