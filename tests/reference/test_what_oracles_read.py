@@ -11,8 +11,18 @@ import pytest
 from attndsl.base.errors import OutsideError
 from attndsl.base.package_files import specs_dir
 from attndsl.expr import Const, Load, Symbol
-from attndsl.graph.nodes import IndexCondition, Input, Lookup, Node, Replace, Scalar, Scores, Softmax
-from attndsl.reference import block_selection, scores, selected, whole
+from attndsl.graph.nodes import (
+    Elementwise,
+    IndexCondition,
+    Input,
+    Lookup,
+    Node,
+    Replace,
+    Scalar,
+    Scores,
+    Softmax,
+)
+from attndsl.reference import block_selection, cache, rows, scores, selected, whole
 from attndsl.reference.run import run
 from attndsl.spec.operator.loader import load
 
@@ -195,3 +205,35 @@ def test_nodes_that_blocks_of_keys_have_no_rule_for_say_so() -> None:
     node = node_of(Softmax, axes=("N", "Q", "T"), where="line 3")
     with pytest.raises(Exception, match="for blocks of keys"):
         block_selection._computed(state_of(), node, [], block_of(4), None, 1)  # type: ignore[arg-type]
+
+
+def test_rows_of_a_ring_that_follow_each_other_are_not_copied() -> None:
+    """From the end to the beginning they are put together."""
+    stored = np.arange(12.0).reshape(4, 3)
+    reader = SimpleNamespace(count=4, fetch=lambda start, stop: stored[start:stop])
+    state: Any = SimpleNamespace(env={}, reader=lambda source, b, k: reader)
+    ring: Any = SimpleNamespace(size=Const(4), length=None, source=None)
+    rows = cache.ring_rows(state, ring, 0, 0)
+    assert np.shares_memory(rows.fetch(5, 8), stored) and np.array_equal(rows.fetch(5, 8), stored[1:])
+    assert np.array_equal(rows.fetch(6, 10), stored[[2, 3, 0, 1]])
+
+
+def test_tensors_are_read_whole_without_what_costs_memory() -> None:
+    """Integers stay integers, and what stands for all keys is not made for each."""
+    numbers = np.arange(3, dtype=np.int32)
+    alike = np.broadcast_to(np.array([[0.5], [2.0]], np.float16), (2, 1000))
+    state = state_of(call=SimpleNamespace(views={"n": numbers, "x": alike}), real=np.dtype(np.float64))
+    assert whole._input(state, node_of(Input, name="n", axes=("B",))).data.dtype == np.int32
+    found = whole._input(state, node_of(Input, name="x", axes=("B", "T"))).data
+    assert found.dtype == np.float64 and found.strides[1] == 0 and found[:, 7].tolist() == [0.5, 2]
+
+
+def test_stored_rows_that_are_computed_are_computed_part_by_part() -> None:
+    """Of two stored tensors; what has no rule says so."""
+    views = {"x": np.arange(8.0).reshape(4, 2), "y": np.ones((4, 2))}
+    x, y = (node_of(Input, name=name, axes=("T", "D")) for name in views)
+    state = state_of(call=SimpleNamespace(views=views, lists={}), real=np.dtype(np.float64), env={})
+    total = node_of(Elementwise, op="add", inputs=(x, y), axes=("T", "D"))
+    assert np.array_equal(rows._stored_part(state, total, {"T": slice(1, 3)}), views["x"][1:3] + 1)
+    with pytest.raises(Exception, match="on stored tensors"):
+        rows._stored_part(state, node_of(Softmax, axes=("T", "D"), where="line 3"), {})

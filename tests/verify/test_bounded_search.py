@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.base.package_files import specs_dir
 from attndsl.reference import run as reference
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases import effects, mode_search, other_calls
 from attndsl.verify.cases.case import Case, drawn_case
@@ -18,7 +20,8 @@ from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features
 from attndsl.verify.space.solve import is_contradiction, solve
-from attndsl.verify.space.values import FILL, WIDE, WORKLOAD
+from attndsl.verify.space.values import FILL, GROUP, WIDE, WORKLOAD
+from attndsl.verify.space.work_clauses import may_be_wide
 from tests.support.small_specs import DECODE_SCORES, decode_spec
 
 PREFIX = spaces(ops.self_attention)[2]
@@ -152,6 +155,20 @@ def test_a_workload_that_nothing_has_is_asked_for_in_one_turn(
         member.next(operator, turn, turn)
     tries = mode_search._PINNED * mode_search.CANDIDATES
     assert (asked.count(workload) == tries) is remembered and asked.count(workload) >= tries
+
+
+def test_what_decides_about_a_kernel_weighs_more_in_a_pair() -> None:
+    """Presence, dtypes, layouts and choices, the head size, the group and the data; and wide rows are not
+    asked for where no size makes them."""
+    member = Stream(ops.incre_flash_attention).members[0]
+    member.prepare()
+    heavy = {"given(attn_mask)", "dtype(query)", "layout(key)", "split(key)", "input_layout", GROUP, FILL}
+    assert heavy & member.space.variables.keys() | {member._head, GROUP, FILL} <= member._heavy
+    assert not {"S", "B", "scale_value"} & member._heavy
+    assert (WIDE in member._hopeless) is not may_be_wide(member.space, member.space.variables)
+    narrow = Stream(load(specs_dir() / "variants" / "sigmoid.py")).members[0]
+    narrow.prepare()
+    assert (WIDE in narrow._hopeless) is not may_be_wide(narrow.space, narrow.space.variables)
 
 
 def test_what_a_case_declares_is_looked_at_before_it_is_asked_for() -> None:

@@ -133,6 +133,31 @@ def test_a_call_of_one_item_has_one_row_one_head_and_rising_scores() -> None:
     assert 1 < found[size_of("sigmoid", "Q")] <= min(space_of("sigmoid").tiles)
 
 
+@pytest.mark.parametrize(
+    "of",
+    [
+        "incre_flash_attention",
+        "relay_attention",
+        "nsa_compress_attention",
+        "sigmoid",
+        "cascade",
+        "mla_decode",
+    ],
+)
+def test_demands_pin_variables_that_there_are(of: str) -> None:
+    known = {*space_of(of).variables, SLOPE}
+    for each in demands(space_of(of)):
+        for seed in range(4):
+            assert set(each.pins(np.random.default_rng(seed))) <= known, each.name
+
+
+@pytest.mark.parametrize(("queries", "heads", "holds"), [(5, 1, True), (5, 2, False), (600, 1, False)])
+def test_a_call_of_one_item_has_one_task_of_one_tile(queries: int, heads: int, holds: bool) -> None:
+    rows = np.zeros((1, heads, queries, 16), np.float16)
+    call = space_of("sigmoid").operator.bind(rows, rows, rows)
+    assert demand("sigmoid", ONE_ITEM).holds(call) is holds
+
+
 def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
     found = pins("incre_flash_attention", ONE_ROW)
     assert found[GROUP] == 1 and found[size_of("incre_flash_attention", "B")] >= 3
@@ -181,6 +206,15 @@ def test_the_last_block_of_a_whole_tile_has_most_of_its_keys_in_it() -> None:
 
 
 # The first cases of a kernel --------------------------------------------------------------------------------
+
+
+def test_defaults_of_no_use_are_not_asked_for() -> None:
+    """Bounds of 0, where a clamp is none, and what the contract has no value of."""
+    found = first("self_attention", SUNK)
+    legal = space_of("self_attention").variables
+    floats = {each.name for each in space_of("self_attention").operator.params if each.type is float}
+    asked = {name: value for name, value in found.items() if name in floats}
+    assert asked and all(value and value in legal[name] for name, value in asked.items())
 
 
 def test_the_first_cases_have_these_data() -> None:

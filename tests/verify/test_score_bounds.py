@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attndsl.graph.nodes import Elementwise
 from attndsl.verify.cases.case import drawn_case
-from attndsl.verify.cases.score_bounds import FAR, unbounded
+from attndsl.verify.cases.score_bounds import FAR, _may_bound, unbounded
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile
 from attndsl.verify.data.masks import MaskFiller
 from attndsl.verify.space.solve import solve
@@ -97,3 +99,12 @@ def test_scores_of_a_slope_rise_whatever_they_are_multiplied_with(scale: float) 
         found = scores(RAMP, slope, scale)
         assert found[tile - 40 : tile].min() > found[:40].max() and found[-1] > found[0]
     assert steep > 3 * rise
+
+
+@pytest.mark.parametrize(
+    ("op", "may"), [("maximum", 1), ("minimum", 1), ("tanh", 1), ("sigmoid", 1), ("add", 0)]
+)
+def test_operations_that_bound_scores(op: str, may: int) -> None:
+    node = object.__new__(Elementwise)
+    object.__setattr__(node, "op", op)
+    assert _may_bound(SimpleNamespace(nodes=(node,))) is bool(may)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.shaped_call import ProfileError, _size_names, call_of_shape
+from attndsl.verify.cases.shaped_call import ProfileError, _counts, _size_names, call_of_shape
 from tests.support.case_spaces import space_of
 from tests.support.right_specs import PACKED
 
@@ -111,3 +111,9 @@ def test_a_shape_gives_sizes_counts_and_lengths_and_no_other_numbers() -> None:
     assert {"S", "B", "D", "num_heads"} & space.variables.keys() <= names
     others = {each.name for each in space.operator.params if each.type is not int} & space.variables.keys()
     assert others and not others & names
+
+
+def test_heads_are_numbers_by_which_sizes_follow(operator):
+    """And rows of a page, blocks that are selected."""
+    assert _counts(operator) == ["num_heads", "num_key_value_heads", "block_size"]
+    assert _counts(load("nsa_compress_attention")) == ["select_block_count"]

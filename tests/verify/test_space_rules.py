@@ -18,7 +18,7 @@ from attndsl.base.package_files import specs_dir
 from attndsl.expr import Load, Symbol
 from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, given, kind_of, longest_of, split_of
 from attndsl.spec import errors
-from attndsl.spec.contract.arguments import Dim
+from attndsl.spec.contract.arguments import Dim, ParamSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, spaces
@@ -27,7 +27,7 @@ from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.mode_search import allowance
 from attndsl.verify.cases.other_calls import _changed
 from attndsl.verify.space.clauses import keeps, taken_apart
-from attndsl.verify.space.resting_variables import resting_on
+from attndsl.verify.space.resting_variables import RestingOn, resting_on
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
@@ -37,6 +37,7 @@ from attndsl.verify.space.values import (
     LENGTH_FILLS,
     LONG_FILLS,
     MASK_FILLS,
+    MULTIPLES,
     PROBE,
     RAMP,
     RAMPS,
@@ -47,7 +48,7 @@ from attndsl.verify.space.values import (
     Values,
     longest_keys_of,
 )
-from attndsl.verify.space.work_clauses import most_splits
+from attndsl.verify.space.work_clauses import WorkClauses, most_splits
 from tests.support.right_specs import PACKED, changed
 
 SPACES = {
@@ -456,3 +457,51 @@ def test_nothing_rests_on_a_size_of_lengths_whose_elements_tell_other_sizes(
     assert ("n" in found) is rests
     if rests:
         assert found["n"].integers and not found["n"].sizes
+
+
+def test_heads_move_with_what_the_head_size_follows_from() -> None:
+    def ten(env: Any) -> int:
+        return 10
+
+    assert not RestingOn((), (("B", ten), ("E", ten)), False).moves_heads
+    assert RestingOn((), (("B", ten), ("D", ten)), False).moves_heads
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_what_every_space_asks_of_its_calls(name: str) -> None:
+    """That each size is shown; of tensors that may be lists, that these have rows."""
+    space = SPACES[name]
+    names = {each.name for each in space.clauses}
+    split = {f"rows of a list of {spec.name}" for spec in space.operator.tensors if spec.split}
+    assert {"every size is shown", "small enough to run"} <= names
+    assert {each for each in names if each.startswith("rows of a list of")} == split
+
+
+def test_tensors_that_are_absent_take_no_room() -> None:
+    space = SPACES["incre_flash_attention"]
+    large = WorkClauses(space, frozenset(), space.repairs)
+    env: Any = collections.defaultdict(lambda: 1 << 12)
+    env |= {given(spec.name).name: False for spec in space.operator.tensors}
+    assert not list(large._elements(env))
+    env |= {given("query").name: True, "layout(query)": "BNSD"}
+    assert len(list(large._elements(env))) == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "edges"),
+    [
+        ({"ge": 2, "le": 9}, {2, 9}),
+        ({"gt": 2, "lt": 9}, {3, 8}),
+        ({"gt": 2.5, "lt": 8.5}, {3, 8}),
+        ({"ge": 0}, {0}),
+    ],
+)
+def test_the_edges_of_a_range(bounds: dict[str, float], edges: set[int]) -> None:
+    space = SPACES["incre_flash_attention"]
+    assert set(space.range_edges(ParamSpec("count", int, **bounds))) == edges
+
+
+def test_numbers_that_mean_no_size_are_plain_ones_and_multiples() -> None:
+    space = SPACES["incre_flash_attention"]
+    found = set(space.param_values(ParamSpec("count", int, ge=0)))
+    assert {each for each in (*Values().plain, *MULTIPLES) if each >= 0} <= found

@@ -170,7 +170,7 @@ def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
         keys = _size(space, "T", lambda size: size == min(long), rng) if long else {}
         heads = [each for each in space.variables.get(GROUP, ()) if _LANES <= each <= space.schedule.max_rows]
         found = {FILL: RAMP, SLOPE: -1.0, **rows, **keys, **dict.fromkeys(lengths, "full")}
-        found |= _size(space, "K", lambda size: size == 1, rng) if rows else {}
+        found |= _size(space, "K", lambda size: size == 1, rng)
         found |= {GROUP: min(heads)} if heads else {}
         return found | own_pages(space, max(rows.values(), default=1), _TILES_OF_EVEN_SPLIT * tile)
 
