@@ -199,6 +199,10 @@ def test_what_blocks_of_keys_are_computed_with_keeps_heads_queries_and_blocks() 
     state = state_of(call=SimpleNamespace(views={"ranks": of_heads}))
     found = block_selection._input(state, node_of(Input, name="ranks", axes=("N", "J")), block, 4)  # type: ignore[arg-type]
     assert found.shape == (2, 1, 4) and np.array_equal(found[:, 0], of_heads[:2])
+    of_groups = array[0, :, 0, :]
+    state = state_of(call=SimpleNamespace(views={"ranks": of_groups}))
+    found = block_selection._input(state, node_of(Input, name="ranks", axes=("K", "J")), block, 4)  # type: ignore[arg-type]
+    assert np.array_equal(found.reshape(-1), of_groups[0])
 
 
 def test_nodes_that_blocks_of_keys_have_no_rule_for_say_so() -> None:

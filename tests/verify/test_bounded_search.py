@@ -19,9 +19,9 @@ from attndsl.verify.cases.case import Case, drawn_case
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features
+from attndsl.verify.cases.wanted_kernel import WantedKernel
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.values import FILL, GROUP, WIDE, WORKLOAD
-from attndsl.verify.space.work_clauses import may_be_wide
 from tests.support.small_specs import DECODE_SCORES, decode_spec
 
 PREFIX = spaces(ops.self_attention)[2]
@@ -157,7 +157,36 @@ def test_a_workload_that_nothing_has_is_asked_for_in_one_turn(
     assert (asked.count(workload) == tries) is remembered and asked.count(workload) >= tries
 
 
-def test_what_decides_about_a_kernel_weighs_more_in_a_pair() -> None:
+class _Asked(Exception):
+    """What a search asks for."""
+
+
+@pytest.mark.parametrize(("turn", "rising"), [(1, True), (0, False)])
+def test_rising_scores_of_a_kernel_are_asked_for_beyond_a_tile(
+    monkeypatch: pytest.MonkeyPatch, turn: int, rising: bool
+) -> None:
+    """Of its second case, which begins with them."""
+
+    def beyond(space: Any) -> Any:
+        raise _Asked
+
+    def solved(space: Any, rng: Any, pins: dict[str, Any], **how: Any) -> None:
+        raise LookupError(pins[FILL])
+
+    operator = load(specs_dir() / "variants" / "sigmoid.py")
+    (space,) = spaces(operator)
+    kernel = WantedKernel(
+        name="kernel", mode=space.operator, pins={}, likely={}, sizes={}, takes=lambda call: True
+    )
+    member = Stream(operator, kernels=(kernel,)).members[0]
+    member.prepare()
+    monkeypatch.setattr(mode_search, "beyond_a_tile", beyond)
+    monkeypatch.setattr(mode_search, "solve", solved)
+    with pytest.raises(_Asked if rising else LookupError):
+        member.next(operator, turn, turn)
+
+
+def test_what_decides_about_a_kernel_weighs_more_in_a_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     """Presence, dtypes, layouts and choices, the head size, the group and the data; and wide rows are not
     asked for where no size makes them."""
     member = Stream(ops.incre_flash_attention).members[0]
@@ -165,10 +194,11 @@ def test_what_decides_about_a_kernel_weighs_more_in_a_pair() -> None:
     heavy = {"given(attn_mask)", "dtype(query)", "layout(key)", "split(key)", "input_layout", GROUP, FILL}
     assert heavy & member.space.variables.keys() | {member._head, GROUP, FILL} <= member._heavy
     assert not {"S", "B", "scale_value"} & member._heavy
-    assert (WIDE in member._hopeless) is not may_be_wide(member.space, member.space.variables)
-    narrow = Stream(load(specs_dir() / "variants" / "sigmoid.py")).members[0]
-    narrow.prepare()
-    assert (WIDE in narrow._hopeless) is not may_be_wide(narrow.space, narrow.space.variables)
+    for may in (True, False):
+        monkeypatch.setattr(mode_search, "may_be_wide", lambda space, variables, may=may: may)
+        member = Stream(load(specs_dir() / "variants" / "sigmoid.py")).members[0]
+        member.prepare()
+        assert (WIDE in member._hopeless) is not may
 
 
 def test_what_a_case_declares_is_looked_at_before_it_is_asked_for() -> None:
