@@ -157,13 +157,13 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     inside = next(each for each in mutants if not each.names and each.lines[0] > 100)
     outside = next(each for each in mutants if each.names)
     told = {
-        "slow": {"seconds": 9.0, "lines": {str(root / file): [inside.lines[0]]}, "specs": []},
+        "slow": {"seconds": 9.0, "lines": {file: [inside.lines[0]]}, "specs": []},
         "quick": {
             "seconds": 1.0,
-            "lines": {str(root / file): [inside.lines[0], 1]},
+            "lines": {file: [inside.lines[0], 1]},
             "specs": ["relay_attention"],
         },
-        "other": {"seconds": 0.1, "lines": {str(root / file): [1]}, "specs": []},
+        "other": {"seconds": 0.1, "lines": {file: [1]}, "specs": []},
     }
     reached = check_mutants.Reached(told)
     assert reached.by(inside) == ["quick", "slow"]
@@ -240,3 +240,9 @@ def test_tests_run_on_the_changed_source_in_a_child(tmp_path: Path) -> None:
             arguments, environment, check_mutants.CHANGING, tmp_path / "said", 100, before
         )
         assert told == code, (tmp_path / "said").read_text()
+
+
+def test_measured_lines_are_those_of_any_checkout() -> None:
+    """One of another folder has the same ones in the cache."""
+    lines = {str(check_mutants.ROOT / "specs/relay_attention.py"): [3, 4]}
+    assert check_mutants._relative(lines) == {"specs/relay_attention.py": [3, 4]}
