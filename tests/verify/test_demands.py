@@ -47,6 +47,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 )
 
 
+MANY_HEADS = "more heads than a task has rows"
 EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
 WHOLE_TILE = "items of one whole tile whose last block ends behind it"
 
@@ -57,13 +58,13 @@ def test_which_demands_operators_have() -> None:
     names = {of: [each.name for each in demands(space_of(of))] for of in (
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
-    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM]
+    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM, MANY_HEADS]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
-    selecting = ["several groups of sorted blocks", WHOLE_TILE, ONE_ROW, LAST_ROW, ONE_ITEM]
+    selecting = ["several groups of sorted blocks", WHOLE_TILE, ONE_ROW, LAST_ROW, ONE_ITEM, MANY_HEADS]
     assert names["nsa_compress_attention"] == selecting
-    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM, MANY_HEADS]
     every = [each for of in names for each in demands(space_of(of))]
-    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE)
+    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE, MANY_HEADS)
     assert {each.workload for each in every if each.name not in others} == {FEW}
     assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
     assert {each.name for each in every if each.roomy} == {EVEN}
@@ -186,6 +187,29 @@ def test_the_last_task_has_one_row_more_than_whole_ones() -> None:
 def test_later_attempts_ask_for_less(workload: str, level: int, wanted: str) -> None:
     of = Demand("some", lambda rng: {}, lambda call: True, workload)
     assert of.workload_of(level) == wanted
+
+
+@pytest.mark.parametrize("of", ["incre_flash_attention", "sigmoid"])
+def test_more_heads_than_a_task_has_rows(of: str) -> None:
+    """A few more: the last task has the rest."""
+    found = pins(of, MANY_HEADS)
+    assert found[GROUP] == 264 and found.get("N", found.get("num_heads")) == 264
+
+
+@pytest.mark.parametrize(("heads", "holds"), [(264, True), (256, False), (512, False), (8, False)])
+def test_heads_of_tasks_that_are_not_alike(heads: int, holds: bool) -> None:
+    query, rows = np.zeros((1, heads, 2, 16), np.float16), np.zeros((1, 1, 2, 16), np.float16)
+    call = space_of("gqa_prefill_lse").operator.bind(query, rows, rows)
+    assert demand("gqa_prefill_lse", MANY_HEADS).holds(call) is holds
+
+
+def test_weights_of_windows_stay_for_a_while() -> None:
+    """Their counts differ by two; of plain numbers, as a ramp selects the same blocks with other weights."""
+    for seed in range(8):
+        found = pins("nsa_compress_attention", "several groups of sorted blocks", seed)
+        stride = found["compress_stride"]
+        assert found["select_block_size"] // stride >= found["compress_block_size"] // stride + 2
+        assert found[FILL] == "normal"
 
 
 def test_steps_of_selected_blocks_are_small() -> None:
