@@ -45,6 +45,13 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
         ("branch", "if a not in b:\n    b[d] = c", ["if True:\n    b[d] = c", "if False:\n    b[d] = c"]),
         ("branch", "if a is None:\n    a = b[c] = d", ["if False:\n    a = b[c] = d"]),
         ("branch", "if len(b) > 9:\n    b.clear()", ["if True:\n    b.clear()"]),
+        ("branch", "if f(a) not in b:\n    b[f(a)] = c", ["if False:\n    b[f(a)] = c"]),
+        ("branch", "if a in b:\n    return b[a]", ["if True:\n    return b[a]"]),
+        (
+            "branch",
+            "if a in b:\n    return b[c]",
+            ["if True:\n    return b[c]", "if False:\n    return b[c]"],
+        ),
         ("branch", "x = 'of it' if a else 'B'", []),
         ("branch", "x = 'N' if a else 'B'", ["x = 'N' if True else 'B'", "x = 'N' if False else 'B'"]),
         ("branch", "class Bad(UserError):\n    x = 1 if a else 2", []),

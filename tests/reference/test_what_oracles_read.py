@@ -121,6 +121,10 @@ def test_rows_that_are_looked_up_by_key_are_there() -> None:
     state = state_of(call=call, env={}, real=np.dtype(np.float64))
     by_query = node_of(Lookup, source=source, index=(Symbol("i"),), axes=("Q",), where="line 3")
     assert whole._lookup(state, by_query).data.tolist() == [0, 1, 2, 2]
+    call.arrays["marks"] = np.arange(3, dtype=np.float16)
+    assert whole._lookup(state, by_query).data.dtype == np.float64
+    call.arrays["marks"] = np.arange(3)
+    assert whole._lookup(state, by_query).data.dtype.kind == "i"
     by_key = node_of(Lookup, source=source, index=(J,), axes=("T",), where="line 3")
     with pytest.raises(OutsideError, match="marks: elements 0 to 3 of 3"):
         whole._lookup(state, by_key)

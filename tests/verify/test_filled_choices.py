@@ -135,6 +135,7 @@ def test_ramps_rise_and_fall() -> None:
         query, key = (arrays[name].astype(np.float64).reshape(-1, 64) for name in ("query", "key"))
         scores = key @ query[-1]
         signs.add(np.sign(scores[-20:].mean() - scores[:20].mean()))
+        assert set(np.sign(query.mean(axis=0))) == {-1.0, 1.0}, "channels have signs of their own"
     assert signs == {-1.0, 1.0}
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from attndsl.expr import Load, Symbol
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.shaped_call import ProfileError, _counts, _size_names, call_of_shape
+from attndsl.verify.cases.shaped_call import ProfileError, _counts, _holds, _size_names, call_of_shape
 from tests.support.case_spaces import space_of
 from tests.support.right_specs import PACKED
 
@@ -111,6 +112,12 @@ def test_a_shape_gives_sizes_counts_and_lengths_and_no_other_numbers() -> None:
     assert {"S", "B", "D", "num_heads"} & space.variables.keys() <= names
     others = {each.name for each in space.operator.params if each.type is not int} & space.variables.keys()
     assert others and not others & names
+
+
+@pytest.mark.parametrize(("element", "hides"), [(0, True), (1, False)])
+def test_what_a_condition_reads_may_be_one_number(element, hides):
+    condition = (Load("shown", Symbol("j")) == 0) & (Symbol("j") <= Symbol("i"))
+    assert _holds(condition, {}, element) is hides
 
 
 def test_heads_are_numbers_by_which_sizes_follow(operator):

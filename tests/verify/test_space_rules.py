@@ -27,6 +27,7 @@ from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.mode_search import allowance
 from attndsl.verify.cases.other_calls import _changed
 from attndsl.verify.space.clauses import keeps, taken_apart
+from attndsl.verify.space.derived_variables import forced_presence
 from attndsl.verify.space.resting_variables import RestingOn, resting_on
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
@@ -475,6 +476,23 @@ def test_what_every_space_asks_of_its_calls(name: str) -> None:
     split = {f"rows of a list of {spec.name}" for spec in space.operator.tensors if spec.split}
     assert {"every size is shown", "small enough to run"} <= names
     assert {each for each in names if each.startswith("rows of a list of")} == split
+
+
+def test_lengths_are_no_large_tensors() -> None:
+    large = WorkClauses(SPACES["relay_attention"], frozenset(), SPACES["relay_attention"].repairs)._large
+    assert {spec.kind for spec in large} and "lengths" not in {spec.kind for spec in large}
+    assert {"query", "key"} <= {spec.name for spec in large}
+
+
+def test_rules_over_elements_force_no_tensor() -> None:
+    """Of two that demand one, only that which looks at no elements is known beforehand."""
+    plain, looking = (
+        SimpleNamespace(condition=given("mask"), when=None, tensors=lambda seen=seen: seen, over={})
+        for seen in (frozenset(), frozenset({"mask"}))
+    )
+    for rules, found in (([plain], [("given(mask)", True)]), ([looking], [])):
+        told = forced_presence(SimpleNamespace(constraints=rules))  # type: ignore[arg-type]
+        assert [each[1:] for each in told] == found
 
 
 def test_tensors_that_are_absent_take_no_room() -> None:
