@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attndsl import ops
 from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.deciding_values import branch_conditions
-from attndsl.verify.cases.mode_search import ModeSearch
+from attndsl.verify.cases.mode_search import ModeSearch, _may_have
 from attndsl.verify.cases.situations import Situation, _is_edge, situations, situations_of_kernels
 from attndsl.verify.space.values import GAPS, fill_of
 from tests.support.case_spaces import space_of
@@ -235,17 +235,30 @@ def test_sources_with_the_same_numbers_of_keys_are_in_no_situation_of_their_own(
     assert set(named(member)) == {EDGE_OF_ROWS, EMPTY}
 
 
-def test_kernels_are_asked_for_each_layout() -> None:
+def test_kernels_are_asked_for_each_layout_that_nothing_else_decides() -> None:
     """Other cases have them as features: their situations are the same."""
     space = space_of("incre_flash_attention")
     found = {each.name: each for each in situations_of_kernels(space)}
-    several = {spec.name: spec for spec in space.operator.tensors if len(spec.layouts) > 1}
-    assert found.keys() == {f"{name} as {key}" for name, spec in several.items() for key in spec.layouts}
+    assert {"quant_scale2 as per tensor", "quant_scale2 as per channel"} <= found.keys()
+    assert not any(name.startswith(("key as", "query as")) for name in found), "input_layout does"
     assert all(each.first for each in found.values())
     assert not found.keys() & {each.name for each in situations(space)}
-    rows = np.zeros((2, 2, 5, 16), np.float16)
-    call = ops.incre_flash_attention.bind(
-        np.zeros((2, 2, 1, 16), np.float16), key=[rows], value=[rows], num_heads=2, num_key_value_heads=2,
-        input_layout="BNSD",
-    )  # fmt: skip
-    assert found["key as BNSD"].holds(call) and not found["key as BSH"].holds(call)
+
+
+@pytest.mark.parametrize(
+    ("pins", "may"),
+    [
+        ({"layout(mask)": "square"}, True),
+        ({"layout(mask)": "square", "given(mask)": True}, False),
+        ({"kind": 2}, True),
+        ({"kind": 1, "given(bias)": True}, True),
+        ({"kind": 3, "given(bias)": True}, False),
+    ],
+)
+def test_what_a_kernel_has_not_is_not_asked_for(pins: dict[str, Any], may: bool) -> None:
+    """It takes some tensors, and its calls have some values; others are likely alone."""
+    kernel: Any = SimpleNamespace(
+        pins={"given(bias)": True, "dtype(bias)": "float32"} | ({"kind": 1} if "given(bias)" in pins else {}),
+        likely={"given(mask)": False, "kind": 1, "layout(mask)": "row"},
+    )
+    assert _may_have(kernel, pins) is may

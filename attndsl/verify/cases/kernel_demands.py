@@ -81,7 +81,7 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     selects = any(isinstance(node, TopK) for node in space.nodes)  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
     of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
-    return (*of_parts, _one_row(space), _last_row(space), _one_item(space), *_many_heads(space))
+    return (*of_parts, *_many_heads(space), _one_row(space), _last_row(space), _one_item(space))
 
 
 def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
@@ -311,7 +311,7 @@ def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
 
     def pins(rng: np.random.Generator) -> Mapping[str, Any]:
         found = values_for(space, stays, rng, holds=True) or values_for(space, small, rng, holds=True)
-        return {FILL: "normal", **(found or {})}
+        return {FILL: "normal", SLOPE: 1.0, MASK: "none", **(found or {})}
 
     yield Demand("several groups of sorted blocks", pins, lambda call: bool(small.evaluate(call.env())))
     yield _whole_tile(space, step)

@@ -104,6 +104,13 @@ class NoCaseFound(UserError, RuntimeError):
         )
 
 
+def _may_have(kernel: WantedKernel, pins: Mapping[str, Any]) -> bool:
+    """Whether calls of a kernel may have these values, the tensors that it takes among them."""
+    taken: dict[str, Any] = {name: v for name, v in kernel.likely.items() if kind_of(name) == GIVEN}
+    taken |= kernel.pins
+    return all(taken.get(name, value) == value for name, value in pins.items())
+
+
 class ModeSearch:
     """The cases of one mode: what they have covered so far."""
 
@@ -408,15 +415,14 @@ class ModeSearch:
             return {}
         pool = [each for each in unmet if each.first] if number % 4 == 0 else []
         picked, kernel = pool or unmet, self._wanted[turn % len(self._wanted)]
-        drawn = [(each, dict(each.pins(rng))) for each in picked]
-        own = [pins for _, pins in drawn if all(kernel.pins.get(name, v) == v for name, v in pins.items())]
+        own = [pins for pins in (dict(each.pins(rng)) for each in picked) if _may_have(kernel, pins)]
         return own[int(rng.integers(len(own)))] if own else {}
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
-        turn of few tasks with many keys, which most of them need, or of any work."""
+        turn of few tasks with many keys, which most of them need, of any work, or of wide rows."""
         of = len(self._wanted)
-        asking = (FEW, ANY)
+        asking = (FEW, ANY, WIDE)
         if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
             return None
         if WORKLOADS[self._place(turn)] not in asking:

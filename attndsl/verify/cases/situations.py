@@ -47,14 +47,15 @@ def situations(space: CaseSpace) -> tuple[Situation, ...]:
 
 @kept
 def situations_of_kernels(space: CaseSpace) -> tuple[Situation, ...]:
-    """What cases of a kernel are asked for besides: each layout of a tensor, which one kernel reads in
-    several ways. Cases of no kernel have them as features."""
+    """What cases of a kernel are asked for besides: each layout that no other choice decides, as one kernel
+    reads a tensor in several ways. Cases of no kernel have them as features."""
     return tuple(_layouts(space))
 
 
 def _layouts(space: CaseSpace) -> Iterator[Situation]:
     for spec in space.operator.tensors:
-        for key in spec.layouts if len(spec.layouts) > 1 else ():
+        free = [key for key, layout in spec.layouts.items() if layout.when is None]
+        for key in free if len(spec.layouts) > 1 else ():
             pins = {layout_of(spec.name).name: key} | ({given(spec.name).name: True} if spec.optional else {})
             yield _in_layout(spec.name, key, {name: v for name, v in pins.items() if name in space.variables})
 
