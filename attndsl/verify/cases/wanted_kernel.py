@@ -60,14 +60,6 @@ def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[s
     return found | ({name: sizes[int(rng.integers(len(sizes)))]} if sizes else {})
 
 
-def needed_factors(space: CaseSpace) -> dict[str, Any]:
-    """Values, none of them 0, of floats that each call tells, such as the factor of scores: with 0, all
-    rows have the same sum."""
-    needed = (each.name for each in space.operator.params if each.type is float and not each.optional)
-    legal = ((name, [each for each in space.variables.get(name, ()) if each]) for name in needed)
-    return {name: values[0] for name, values in legal if values}
-
-
 def beyond_a_tile(space: CaseSpace) -> dict[str, Any]:
     """Where masks compare the numbers of queries and keys: so many queries, and so wide windows, that some
     row sees keys of two tiles. Otherwise no maximum rises, whatever the scores are."""

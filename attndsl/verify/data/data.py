@@ -25,7 +25,7 @@ from attndsl.verify.data.masks import MaskFiller, few_forced, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FEW_FORCED, FILL, MASK, PROBE, SLOPE, TRUTH_FILLS, fill_of
+from attndsl.verify.space.values import FEW_FORCED, FILL, LOST, MASK, PROBE, SLOPE, TRUTH_FILLS, fill_of
 
 _EXTRA = (0, 0, 0, 2)
 _EDGES = 0.5
@@ -372,7 +372,7 @@ class Filler:
                 more = int(self.rng.choice(_EXTRA))
                 shape = tuple(size + more for size in shape)
             if name in self.roles.named(argument_roles.FORCED):
-                hidden = self._forced(shape)
+                hidden = self._forced(shape, kind)
             else:
                 hidden = pattern(self.rng, kind, shape, self._readable(shape, count))
             hidden = ~hidden if name in shows else hidden
@@ -382,10 +382,12 @@ class Filler:
             if spec.name in self.present and spec.name not in self.made and self._is_mask(spec):
                 self.made[spec.name] = self._added_mask(spec.name, kind, count)
 
-    def _forced(self, shape: tuple[int, ...]) -> Array:
-        """What is selected before all else: about a third, or few, at the edges of tiles among others."""
-        if FEW_FORCED not in self.assignment:
-            return pattern(self.rng, "random", shape)
+    def _forced(self, shape: tuple[int, ...], kind: str) -> Array:
+        """What is selected before all else: about a third, or few, some at the edges of tiles; nothing where
+        scores that have a slope may decide alone."""
+        alone = kind == "none" and SLOPE in self.assignment and LOST not in self.assignment
+        if alone or FEW_FORCED not in self.assignment:
+            return pattern(self.rng, "none" if alone else "random", shape)
         steps = [
             int(each.step.evaluate(self.env)) for each in self.graph.nodes if isinstance(each, WindowSum)
         ]
