@@ -158,7 +158,7 @@ def test_a_call_of_one_item_has_one_row_one_head_and_rising_scores() -> None:
     ],
 )
 def test_demands_pin_variables_that_there_are(of: str) -> None:
-    known = {*space_of(of).variables, SLOPE}
+    known = {*space_of(of).variables, SLOPE, LOST, FEW_FORCED}
     for each in demands(space_of(of)):
         for seed in range(4):
             assert set(each.pins(np.random.default_rng(seed))) <= known, each.name
