@@ -9,6 +9,7 @@ from attndsl.expr import Expr
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.few_keys import with_rows_of_few_keys
+from attndsl.lowering.attention.gathered_sums import with_gathered_sums
 from attndsl.lowering.attention.item_turns import item_of_turn, turn_of, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
@@ -71,7 +72,7 @@ def first_draft(
     """
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
-    contexts = with_item_order(with_rows_of_few_keys(all_continuous(contexts)))
+    contexts = with_item_order(with_rows_of_few_keys(with_gathered_sums(all_continuous(contexts))))
     with inventory.about("work"):
         add_work_fields(contexts)
     inputs = [

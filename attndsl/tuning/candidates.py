@@ -44,6 +44,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "value_source": ("auto", "memory", "keys"),
     "prob_layout": ("rows", "fractals"),
     "key_copies": ("parts", "whole"),
+    "sums": ("auto", "vector", "workspace"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 

@@ -105,6 +105,9 @@ class Schedule:
             for its product, or "whole". Bears on tasks of one band of rows.
         few_keys: score rows of a vector step where an item's only tile has no more keys than half a tile:
             "same": ``rows``; "double": twice as many; "auto": "double" where that can be.
+        sums: where weighted sums of an item's tiles are added up: "vector": by the vector cores, in the
+            unified buffer, to which those of each tile come; "workspace": by the cube's stores, so that they
+            come once an item; "auto": by the vector cores.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -135,6 +138,7 @@ class Schedule:
     prob_layout: str = "rows"
     key_copies: str = "parts"
     few_keys: str = "same"
+    sums: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -246,6 +250,7 @@ _LEGAL = {
     "prob_layout": Legal(words=("rows", "fractals")),
     "key_copies": Legal(words=("parts", "whole")),
     "few_keys": Legal(words=("same", "auto", "double")),
+    "sums": Legal(words=("auto", "vector", "workspace")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 
