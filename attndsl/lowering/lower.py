@@ -62,6 +62,18 @@ def with_hoisted_loads(program: Program) -> Program:
     return program.with_(body=value_numbering(hoist_scalar_loads(program.body)))
 
 
+def gathers_sums(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> bool:
+    """Whether weighted sums are added up in the workspace.
+
+    Raises:
+        As :func:`first_draft`.
+    """
+    contexts = attention_contexts(computation, signature, schedule, device, Inventory())
+    return any(context.gathers_sums for context in with_gathered_sums(all_continuous(contexts)))
+
+
 def first_draft(
     computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
 ) -> Program:

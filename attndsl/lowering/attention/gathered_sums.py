@@ -29,6 +29,7 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.log_sum_exp import asks_statistics_alone
+from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import Fill, IsBelow, LoadRows, RowReduce, StoreRows, WithScalar
@@ -78,7 +79,8 @@ def with_gathered_sums(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
     """
 
     def taken(context: Context) -> bool:
-        return SUMS_IN_WORKSPACE.is_taken(context.schedule, context, by_itself=False)
+        many_rows = context.schedule.max_rows > BAND_ROWS
+        return SUMS_IN_WORKSPACE.is_taken(context.schedule, context, by_itself=many_rows)
 
     # attentions share the buffers of vector cores
     found = [taken(context) for context in contexts]
@@ -171,7 +173,7 @@ def rescale_sums(context: Context) -> Stage:
     of_tile = whole(_growth(context), following * lanes, lanes)
     copied = WithScalar(op="Adds", dst=whole(grown, 0, lanes), src=of_tile, scalar=Const(0), where=where)
     read = seq(
-        copied, Note(text="rare once an item has begun: the scalar unit looks, and V has no work"), steps
+        copied, Note(text="maxima grow rarely once an item has begun: the scalar unit looks where"), steps
     )
     return context.stage(
         "UpdateTile",
