@@ -131,13 +131,13 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            result_ = View<T>(ub_, kResultAt);
             queryWide_ = View<float>(ub_, kQueryWideAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
             partial_ = View<float>(ub_, kPartialAt);
             rowsOut_ = View<float>(ub_, kRowsOutAt);
             lanes_ = View<float>(ub_, kLanesAt);
-            result_ = View<T>(ub_, kResultAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);

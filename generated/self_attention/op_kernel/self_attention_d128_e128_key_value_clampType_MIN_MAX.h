@@ -139,6 +139,7 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            result_ = View<T>(ub_, kResultAt);
             queryWide_ = View<float>(ub_, kQueryWideAt);
             prob_ = View<T>(ub_, kProbAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
@@ -146,7 +147,6 @@ public:
             lanes_ = View<float>(ub_, kLanesAt);
             partial_ = View<float>(ub_, kPartialAt);
             rowsOut_ = View<float>(ub_, kRowsOutAt);
-            result_ = View<T>(ub_, kResultAt);
             newKey_ = View<T>(ub_, kNewKeyAt);
             newValue_ = View<T>(ub_, kNewValueAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);

@@ -72,6 +72,8 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    // finished rows in the dtype of the result
+    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
@@ -81,8 +83,6 @@ constexpr uint32_t
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
-    // finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
@@ -113,11 +113,11 @@ constexpr uint32_t
     kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kQueryWideAt = kScoreAt + 2 * kScoreSlot,
-    kProbAt = kQueryWideAt + kQueryWideSlot, kQueryPartAt = kProbAt + kProbSlot,
-    kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kLanesAt = kQueryScaledAt + kQueryScaledSlot,
-    kPartialAt = kLanesAt + kLanesSlot, kRowsOutAt = kPartialAt + kPartialSlot,
-    kResultAt = kRowsOutAt + kRowsOutSlot, kNewKeyAt = kResultAt + kResultSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
+    kQueryWideAt = kScoreAt + 2 * kScoreSlot, kProbAt = kQueryWideAt + kQueryWideSlot,
+    kQueryPartAt = kProbAt + kProbSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
+    kLanesAt = kQueryScaledAt + kQueryScaledSlot, kPartialAt = kLanesAt + kLanesSlot,
+    kRowsOutAt = kPartialAt + kPartialSlot, kNewKeyAt = kRowsOutAt + kRowsOutSlot,
     kNewValueAt = kNewKeyAt + kNewKeySlot, kRowMaxAt = kNewValueAt + kNewValueSlot,
     kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,

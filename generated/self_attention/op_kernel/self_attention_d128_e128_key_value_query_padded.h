@@ -140,6 +140,7 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            result_ = View<T>(ub_, kResultAt);
             queryWide_ = View<float>(ub_, kQueryWideAt);
             prob_ = View<T>(ub_, kProbAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
@@ -148,7 +149,6 @@ public:
             partial_ = View<float>(ub_, kPartialAt);
             rowsOut_ = View<float>(ub_, kRowsOutAt);
             zeroWide_ = View<float>(ub_, kZeroWideAt);
-            result_ = View<T>(ub_, kResultAt);
             zeroRows_ = View<T>(ub_, kZeroRowsAt);
             newKey_ = View<T>(ub_, kNewKeyAt);
             newValue_ = View<T>(ub_, kNewValueAt);

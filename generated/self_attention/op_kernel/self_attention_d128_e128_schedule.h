@@ -67,6 +67,7 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
@@ -75,7 +76,6 @@ constexpr uint32_t
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
@@ -100,11 +100,11 @@ constexpr uint32_t
     kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kQueryWideAt = kScoreAt + 2 * kScoreSlot,
-    kQueryPartAt = kQueryWideAt + kQueryWideSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
-    kPartialAt = kQueryScaledAt + kQueryScaledSlot, kRowsOutAt = kPartialAt + kPartialSlot,
-    kLanesAt = kRowsOutAt + kRowsOutSlot, kResultAt = kLanesAt + kLanesSlot,
-    kRowMaxAt = kResultAt + kResultSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
+    kQueryWideAt = kScoreAt + 2 * kScoreSlot, kQueryPartAt = kQueryWideAt + kQueryWideSlot,
+    kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kPartialAt = kQueryScaledAt + kQueryScaledSlot,
+    kRowsOutAt = kPartialAt + kPartialSlot, kLanesAt = kRowsOutAt + kRowsOutSlot,
+    kRowMaxAt = kLanesAt + kLanesSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
     kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
     kSumOutAt = kMaxOutAt + kMaxOutSlot, kPartMaxAt = kSumOutAt + kSumOutSlot,
     kAccumulatorAt = kPartMaxAt + kPartMaxSlot + kHalfBankRow,

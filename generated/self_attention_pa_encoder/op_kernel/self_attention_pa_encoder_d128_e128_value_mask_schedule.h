@@ -71,6 +71,8 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: mask of the rows
@@ -80,8 +82,6 @@ constexpr uint32_t
     // 2 slots: weighted sums of a partial
     kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
@@ -111,10 +111,10 @@ constexpr uint32_t
     kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kMaskRowsAt = kScoreAt + 2 * kScoreSlot,
-    kProbAt = kMaskRowsAt + 2 * kMaskRowsSlot, kPartialAt = kProbAt + kProbSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kResultAt = kLanesAt + kLanesSlot, kRowMaxAt = kResultAt + 2 * kResultSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
+    kMaskRowsAt = kScoreAt + 2 * kScoreSlot, kProbAt = kMaskRowsAt + 2 * kMaskRowsSlot,
+    kPartialAt = kProbAt + kProbSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
+    kLanesAt = kRowsOutAt + 2 * kRowsOutSlot, kRowMaxAt = kLanesAt + kLanesSlot,
     kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kMaskWideAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,

@@ -67,13 +67,13 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
@@ -99,9 +99,9 @@ constexpr uint32_t
     kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kPartialAt = kScoreAt + 2 * kScoreSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kLanesAt = kResultAt + 2 * kResultSlot, kRowMaxAt = kLanesAt + kLanesSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
+    kPartialAt = kScoreAt + 2 * kScoreSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
+    kLanesAt = kRowsOutAt + 2 * kRowsOutSlot, kRowMaxAt = kLanesAt + kLanesSlot,
     kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
     kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
     kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,

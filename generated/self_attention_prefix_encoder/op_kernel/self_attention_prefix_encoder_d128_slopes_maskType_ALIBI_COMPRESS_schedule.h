@@ -66,14 +66,14 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kSlopesWideSlot = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,
     kRowsOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kKeyNumbersSlot = kTileKeys * 4,  // indices of the tile's keys
     kKeyNumbersBelowSlot = kTileKeys * 4,  // negated indices of the tile's keys
@@ -101,9 +101,9 @@ constexpr uint32_t
     kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kSlopesWideAt = kScoreAt + 2 * kScoreSlot,
-    kPartialAt = kSlopesWideAt + kSlopesWideSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
-    kResultAt = kRowsOutAt + 2 * kRowsOutSlot, kLanesAt = kResultAt + 2 * kResultSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
+    kSlopesWideAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kSlopesWideAt + kSlopesWideSlot,
+    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
     kKeyNumbersAt = kLanesAt + kLanesSlot, kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlot,
     kRowMaxAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
     kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
