@@ -90,7 +90,7 @@ class Reached:
         return {
             test
             for test, told in self.tests.items()
-            if any(lines & set(told["lines"].get(str(ROOT / file), ())) for file, lines in places.items())
+            if any(lines & set(told["lines"].get(file, ())) for file, lines in places.items())
         }
 
 
@@ -158,13 +158,19 @@ def _measure(file: str, seconds: float) -> dict[str, dict[str, Any]]:
         run_tests(arguments, environment, CHANGING, said, _MEASURE_SECONDS)
         if not out.is_file():
             raise SystemExit(f"{file} cannot be measured:\n{said.read_text(errors='replace')}")
-        return json.loads(out.read_text())  # type: ignore[no-any-return]
+        found: dict[str, dict[str, Any]] = json.loads(out.read_text())
+    return {test: {**told, "lines": _relative(told["lines"])} for test, told in found.items()}
+
+
+def _relative(lines: Mapping[str, Any]) -> dict[str, Any]:
+    """By the places of files in the project: what one checkout has measured is right in another."""
+    return {str(Path(file).relative_to(ROOT)): numbers for file, numbers in lines.items()}
 
 
 def reached(files: Iterable[str], told: str, seconds: float = FAST) -> Reached:
     """What the tests reach, measured in processes."""
     read = (*sources(), "bench/reached_lines.py")
-    texts = content_key(*(part for each in read for part in (each, (ROOT / each).read_text())))
+    texts = content_key(*(part for each in read for part in (each, (ROOT / each).read_text())), "relative")
     keys = {file: content_key(texts, file, (ROOT / file).read_text(), str(seconds)) for file in files}
     show = _progress(told, len(keys))
     found = results_of(

@@ -141,7 +141,7 @@ def branch(source: _Source, node: ast.AST) -> Found:
         ):
             if not _is_kept(node, test):
                 yield source.start(test), source.end(test), "True"
-            if not _makes_room(node):
+            if not (_makes_room(node) or _gives_kept(node, test)):
                 yield source.start(test), source.end(test), "False"
 
 
@@ -316,9 +316,24 @@ def _is_kept(node: ast.AST, test: ast.expr) -> bool:
         for target in part.targets
     ]
     if isinstance(test.ops[0], ast.NotIn):
-        return f"{ast.unparse(test.comparators[0])}[{ast.unparse(test.left).strip('()')}]" in stored
+        key = ast.unparse(test.left)
+        key = key[1:-1] if isinstance(test.left, ast.Tuple) else key
+        return f"{ast.unparse(test.comparators[0])}[{key}]" in stored
     is_none = isinstance(test.ops[0], ast.Is) and ast.unparse(test.comparators[0]) == "None"
     return is_none and ast.unparse(test.left) in stored and any(each.endswith("]") for each in stored)
+
+
+def _gives_kept(node: ast.AST, test: ast.expr) -> bool:
+    """Whether a branch gives what is kept under the key that it asks for: to find it anew is no defect."""
+    if (
+        not isinstance(node, ast.If)
+        or not isinstance(test, ast.Compare)
+        or not isinstance(test.ops[0], ast.In)
+    ):
+        return False
+    given = node.body[0].value if isinstance(node.body[0], ast.Return) else None
+    kept = ast.Subscript(value=test.comparators[0], slice=test.left, ctx=ast.Load())
+    return given is not None and ast.unparse(given) == ast.unparse(kept)
 
 
 def _makes_room(node: ast.AST) -> bool:

@@ -45,6 +45,13 @@ def changes(folder: Path, text: str, kind: str) -> list[str]:
         ("branch", "if a not in b:\n    b[d] = c", ["if True:\n    b[d] = c", "if False:\n    b[d] = c"]),
         ("branch", "if a is None:\n    a = b[c] = d", ["if False:\n    a = b[c] = d"]),
         ("branch", "if len(b) > 9:\n    b.clear()", ["if True:\n    b.clear()"]),
+        ("branch", "if f(a) not in b:\n    b[f(a)] = c", ["if False:\n    b[f(a)] = c"]),
+        ("branch", "if a in b:\n    return b[a]", ["if True:\n    return b[a]"]),
+        (
+            "branch",
+            "if a in b:\n    return b[c]",
+            ["if True:\n    return b[c]", "if False:\n    return b[c]"],
+        ),
         ("branch", "x = 'of it' if a else 'B'", []),
         ("branch", "x = 'N' if a else 'B'", ["x = 'N' if True else 'B'", "x = 'N' if False else 'B'"]),
         ("branch", "class Bad(UserError):\n    x = 1 if a else 2", []),
@@ -157,13 +164,13 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     inside = next(each for each in mutants if not each.names and each.lines[0] > 100)
     outside = next(each for each in mutants if each.names)
     told = {
-        "slow": {"seconds": 9.0, "lines": {str(root / file): [inside.lines[0]]}, "specs": []},
+        "slow": {"seconds": 9.0, "lines": {file: [inside.lines[0]]}, "specs": []},
         "quick": {
             "seconds": 1.0,
-            "lines": {str(root / file): [inside.lines[0], 1]},
+            "lines": {file: [inside.lines[0], 1]},
             "specs": ["relay_attention"],
         },
-        "other": {"seconds": 0.1, "lines": {str(root / file): [1]}, "specs": []},
+        "other": {"seconds": 0.1, "lines": {file: [1]}, "specs": []},
     }
     reached = check_mutants.Reached(told)
     assert reached.by(inside) == ["quick", "slow"]
@@ -173,9 +180,7 @@ def test_tests_are_chosen_by_the_lines_that_they_execute() -> None:
     assert set(pair.names) == {"_UNIT", "_DEVIATIONS"}
     users = check_mutants._users(outside.names)
     line = min(users[file])
-    assert check_mutants.Reached({"t": {**told["other"], "lines": {str(root / file): [line]}}}).by(
-        outside
-    ) == ["t"]
+    assert check_mutants.Reached({"t": {**told["other"], "lines": {file: [line]}}}).by(outside) == ["t"]
 
 
 def test_a_constant_is_reached_by_the_tests_that_name_it() -> None:
@@ -240,3 +245,9 @@ def test_tests_run_on_the_changed_source_in_a_child(tmp_path: Path) -> None:
             arguments, environment, check_mutants.CHANGING, tmp_path / "said", 100, before
         )
         assert told == code, (tmp_path / "said").read_text()
+
+
+def test_measured_lines_are_those_of_any_checkout() -> None:
+    """One of another folder has the same ones in the cache."""
+    lines = {str(check_mutants.ROOT / "specs/relay_attention.py"): [3, 4]}
+    assert check_mutants._relative(lines) == {"specs/relay_attention.py": [3, 4]}

@@ -289,7 +289,8 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
     actual, want = _specified(actual, want)
     assert base is not None
     sizes = want.row_sizes if wanted.reach > 1 else want.sizes
-    if want.unrounded is not None and want.step is not None and sizes is not None:
+    if want.step is not None and sizes is not None:
+        assert want.unrounded is not None  # they come together
         step = want.step * sizes
         bound = tolerance(benchmark.io_dtype(call).name, _keys(call), dequantized=_dequantized(call))
         bound = extended(bound, _largest_before_rounding(base, want.unrounded, step), wanted.reach)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
-from attndsl.mutate.guards import is_filled_behind, needless
+from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, needless
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
@@ -38,6 +38,7 @@ _LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1
 _ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
 _NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
+_FIELD = re.compile(r"tiling_\.(\w+)\Z")
 _BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
 
 
@@ -102,10 +103,12 @@ def tails(source: EmittedText) -> Iterator[Defect]:
                 continue  # what divides without a rest has no tail
             if call.name in ("CeilDiv", "RoundUp") and _divides(source, call, one, other):
                 continue
+            if call.name == "CeilDiv" and _is_one(source, other):
+                continue
             if call.name == "MinOf":
                 if not (_FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)):
                     yield Defect(TAIL, call.span, f"({one})")
-                if (one, other) != launched:
+                if (one, other) != launched and not is_all_that_is_left(source, call):
                     yield Defect(TAIL, call.span, f"({other})")
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
@@ -151,6 +154,13 @@ def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
     ]
     known = known_constants(source)
     return bool(values) and values[-1] in known and unit in known and known[values[-1]] % known[unit] == 0
+
+
+def _is_one(source: EmittedText, divisor: str) -> bool:
+    """Whether a divisor is a field that the plan sets to 1 in any case."""
+    field = _FIELD.match(divisor)
+    given = re.findall(rf"\btiling\.{field[1]} =\s+([^;]*);", source.plan) if field is not None else []
+    return bool(given) and set(given) == {"1"}
 
 
 def _divided(source: EmittedText, call: CallText, unit: str) -> bool:

@@ -12,12 +12,14 @@ from attndsl.mutate.contract_limits import told_name
 from attndsl.mutate.equal_sides import turns_may_follow
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.lifetimes import known_constants
+from attndsl.mutate.pieces import single_turns
 from attndsl.mutate.source_model import CallText, StatementText
 
 _TURNS_END = re.compile(r"const int64_t turnsEnd = tiling_\.items \+ MinOf\(tiling_\.items,\s+blockCount_\);")
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
 _GROUPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\d+)\)\s*\Z")
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")
+_STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
 _PLACE = re.compile(r"(?<!\w)\w+_?\[([^\]]*)\]")
 _FIRST_TILE = re.compile(r"found\.firstTile =\s+MinOf\(")
 _TILES = re.compile(r"found\.tiles = MinOf\((\w+), (\w+) - found\.firstTile\);")
@@ -149,6 +151,20 @@ _NEEDLESS: tuple[Callable[[EmittedText, StatementText, CallText], bool], ...] = 
     _of_idle_split,
     _of_contract,
 )
+
+
+def is_all_that_is_left(source: EmittedText, call: CallText) -> bool:
+    """Whether a minimum is of a step and what is left, in a loop of one turn over no more than a step: the
+    second operand is the minimum."""
+    statement = source.statement_at(call.span.start)
+    one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
+    turns = single_turns(source)
+    for head in _heads_around(source, statement) if statement is not None else ():
+        loop = source.match(_STEPS, head)
+        left = (loop[3], f"{loop[2]} - {loop[1]}") if loop is not None else None
+        if (one, other) == left and source.block(head) in turns:
+            return True
+    return False
 
 
 def is_filled_behind(source: EmittedText, call: CallText) -> bool:

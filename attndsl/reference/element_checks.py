@@ -59,8 +59,8 @@ def check_loads(state: State, node: IndexCondition | Scalar, env: Mapping[str, A
 
 def _loads_at_keys(state: State, node: Node) -> tuple[Load, ...]:
     expr = formula_of(node)
-    found = expr.walk() if expr is not None else ()
-    return tuple(each for each in found if isinstance(each, Load) and _KEY in each.index.symbols())
+    assert expr is not None  # a condition or a number has one
+    return tuple(each for each in expr.walk() if isinstance(each, Load) and _KEY in each.index.symbols())
 
 
 def _raise(where: SourceLine, name: str, low: int, high: int, size: int) -> None:

@@ -224,7 +224,7 @@ def _elementwise(state: State, node: Elementwise, block: Block) -> Array:
     if node.op == "multiply" and (pair := state.once(_scaled_scores, node)) is not None:
         return _product(state, pair[0], block, node, pair[1])
     operands = [evaluate(state, each, block) for each in node.inputs]
-    floats = [each if each.dtype.kind not in "biu" else each.astype(state.real) for each in operands]
+    floats = [each.astype(state.real, copy=False) for each in operands]
     shape = np.broadcast_shapes(*(each.shape for each in floats))
     out = _place(state, node, shape, *zip(node.inputs, floats, strict=True))
     result: Array = OPERATIONS[node.op](*floats, out=out)
@@ -245,7 +245,7 @@ def _replace(state: State, node: Replace, block: Block) -> Array:
     if out is not source:
         np.copyto(out, source)
     masked = out[..., keys.start - block.keys.start : keys.stop - block.keys.start]
-    np.copyto(masked, state.real.type(node.value), where=mask if mask.dtype == bool else mask != 0)
+    np.copyto(masked, state.real.type(node.value), where=mask.astype(bool, copy=False))
     return out
 
 

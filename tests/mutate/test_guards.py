@@ -161,3 +161,31 @@ def test_a_maximum_of_zeros_starts_above_them() -> None:
     assert made(MAXIMA.format(""), data_rules.masks) == ["float(-kLowest)"]
     update = "CopyLanes(rowMax_[slot * kRows], newMax_, rows);"
     assert made(MAXIMA.format(update), data_rules.masks) == ["float(0)"]
+
+
+PIECES = """const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
+    const int64_t depth = MinOf(kBaseK, keys - k0);
+    Load(depth);
+}"""
+
+
+@pytest.mark.parametrize(("tile", "made_too"), [(128, False), (256, True)])
+def test_what_is_left_of_a_tile_of_one_piece_is_the_tile(tile: int, made_too: bool) -> None:
+    """Of two pieces the first is one step."""
+    schedule = f"constexpr int64_t kTileKeys = {tile};\nconstexpr int64_t kBaseK = 128;\n"
+    found = made(PIECES, schedule=schedule)
+    assert "(kBaseK)" in found and ("(keys - k0)" in found) is made_too
+
+
+@pytest.mark.parametrize(
+    ("plan", "made_too"),
+    [
+        ("tiling.splits = 1;", False),
+        ("tiling.splits = parts;", True),
+        ("tiling.splits = 1; tiling.splits = MaxOf(2, parts);", True),
+    ],
+)
+def test_a_quotient_by_what_the_plan_sets_to_one_needs_no_rounding(plan: str, made_too: bool) -> None:
+    found = made("const int64_t tiles = CeilDiv(total, tiling_.splits);", plan=plan)
+    assert bool(found) is made_too

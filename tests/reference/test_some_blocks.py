@@ -22,3 +22,5 @@ def test_rows_of_some_blocks(tasks: int) -> None:
     computed = ~np.isnan(some.astype(np.float32)).any(axis=(2, 3))
     assert computed.sum() == min(tasks, 6) == 6 - len(left_out) and computed[0, 0]
     assert np.array_equal(some[computed], whole[computed])
+    missing = {(b, k, 0, 1) for b, k in np.ndindex(3, 2) if not computed[b, k]}
+    assert left_out == missing, "batch row, key/value head, first query, the one after the last"

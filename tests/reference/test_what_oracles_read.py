@@ -9,9 +9,22 @@ import numpy as np
 import pytest
 
 from attndsl.base.errors import OutsideError
-from attndsl.expr import Load, Symbol
-from attndsl.graph.nodes import Input, Lookup, Node, Replace, Scalar, Scores
-from attndsl.reference import scores, selected, whole
+from attndsl.base.package_files import specs_dir
+from attndsl.expr import Const, Load, Symbol
+from attndsl.graph.nodes import (
+    Elementwise,
+    IndexCondition,
+    Input,
+    Lookup,
+    Node,
+    Replace,
+    Scalar,
+    Scores,
+    Softmax,
+)
+from attndsl.reference import block_selection, cache, rows, scores, selected, whole
+from attndsl.reference.run import run
+from attndsl.spec.operator.loader import load
 
 J, S = Symbol("j"), Symbol("s")
 
@@ -99,3 +112,136 @@ def test_lists_of_the_queries_of_a_block(axes: tuple[str, ...], found: Any) -> N
         block_of(4),  # type: ignore[arg-type]
     )
     assert np.array_equal(part, found(view))
+
+
+def test_rows_that_are_looked_up_by_key_are_there() -> None:
+    """An index over keys lies within the tensor; one over queries may lie beyond, in no row."""
+    source = node_of(Input, name="marks", axes=("S",))
+    call = SimpleNamespace(arrays={"marks": np.arange(3.0)}, extents={"T": 4, "Q": 4})
+    state = state_of(call=call, env={}, real=np.dtype(np.float64))
+    by_query = node_of(Lookup, source=source, index=(Symbol("i"),), axes=("Q",), where="line 3")
+    assert whole._lookup(state, by_query).data.tolist() == [0, 1, 2, 2]
+    call.arrays["marks"] = np.arange(3, dtype=np.float16)
+    assert whole._lookup(state, by_query).data.dtype == np.float64
+    call.arrays["marks"] = np.arange(3)
+    assert whole._lookup(state, by_query).data.dtype.kind == "i"
+    by_key = node_of(Lookup, source=source, index=(J,), axes=("T",), where="line 3")
+    with pytest.raises(OutsideError, match="marks: elements 0 to 3 of 3"):
+        whole._lookup(state, by_key)
+
+
+def test_elements_of_a_block_are_a_part_of_their_tensor() -> None:
+    """Not copied: by batch row, head, query and key. Rows beyond the end have the nearest elements."""
+    array = np.arange(2 * 2 * 5 * 6).reshape(2, 2, 5, 6)
+    source = node_of(Input, name="bias", axes=("B", "N", "Q", "T"))
+    index = tuple(map(Symbol, "bnij"))
+    node = node_of(Lookup, source=source, index=index, axes=("B", "N", "Q", "T"), where="line 3")
+    state = state_of(call=SimpleNamespace(arrays={"bias": array}), env={}, real=np.dtype(np.float64))
+    found = scores._lookup(state, node, block_of(4))
+    assert np.shares_memory(found, array) and np.array_equal(found, array[1, :1, 1:3, :4])
+    state.call.arrays["bias"] = array[:, :, :2]
+    beyond = scores._lookup(state, node, block_of(4))
+    assert np.array_equal(beyond, array[1, :1, [1, 1], :4].reshape(1, 2, 4))
+    state.call.arrays["bias"] = array[..., :3]
+    by_key = node_of(
+        Lookup, source=source, index=(Const(0), Const(0), Const(0), J), axes=("T",), where="line 3"
+    )
+    with pytest.raises(OutsideError, match="bias: elements 0 to 3 of 3"):
+        scores._lookup(state, by_key, block_of(4))
+
+
+@pytest.mark.parametrize(("columns", "legal"), [(4, True), (1, True), (3, False)])
+def test_tensors_have_a_column_for_each_key_or_one_for_all(columns: int, legal: bool) -> None:
+    view = np.arange(2.0 * 3 * columns).reshape(2, 3, columns)
+    node = node_of(Input, name="bias", axes=("B", "Q", "T"), where="line 3")
+    state = state_of(call=SimpleNamespace(views={"bias": view}), real=np.dtype(np.float64))
+    if legal:
+        assert np.array_equal(scores._input(state, node, block_of(4))[0], view[1, 1:3])
+    else:
+        with pytest.raises(OutsideError, match="bias: elements 0 to 3 of 3"):
+            scores._input(state, node, block_of(4))
+
+
+@pytest.mark.parametrize(("marks", "legal"), [(4, True), (3, False)])
+def test_what_a_condition_asks_of_keys_is_there(marks: int, legal: bool) -> None:
+    node = node_of(IndexCondition, condition=Load("marks", J) > 1, axes=("T",), where="line 3")
+    state = state_of(env={"marks": np.arange(marks)})
+    if legal:
+        assert scores._index_condition(state, node, block_of(4)).reshape(-1).tolist() == [0, 0, 1, 1]
+    else:
+        with pytest.raises(OutsideError, match="marks: elements 0 to 3 of 3"):
+            scores._index_condition(state, node, block_of(4))
+
+
+def test_a_sink_is_in_the_sum_of_its_head() -> None:
+    """As a key with a logit of its own and no value."""
+    rng, shape = np.random.default_rng(2), (1, 2, 3, 16)
+    query, key, value = (rng.standard_normal(shape).astype(np.float16) for _ in range(3))
+    sink = np.array([0.5, 2.0], np.float32)
+    call = load(str(specs_dir() / "variants" / "sinks.py")).bind(
+        query, key, value, sink, scale=0.25, window=2
+    )
+    out, lse = run(call, "float64")
+    exact = [each.astype(np.float64) for each in (query, key, value)]
+    for head, i in np.ndindex(2, 3):
+        seen = slice(max(0, i - 1), i + 1)
+        weights = np.exp(0.25 * exact[1][0, head, seen] @ exact[0][0, head, i])
+        total = weights.sum() + np.exp(float(sink[head]))
+        assert np.allclose(out[0, head, i], weights @ exact[2][0, head, seen] / total, atol=2e-3)
+        assert np.isclose(lse[0, head, i], np.log(total), atol=1e-5)
+
+
+def test_what_blocks_of_keys_are_computed_with_keeps_heads_queries_and_blocks() -> None:
+    """Those of its batch row and heads, tokens in the place of queries; no more blocks than are asked for."""
+    sizes = {"B": 2, "N": 3, "S": 5, "J": 4}
+    array = np.arange(np.prod([*sizes.values()])).reshape([*sizes.values()])
+    state = state_of(call=SimpleNamespace(views={"ranks": array}))
+    block = SimpleNamespace(b=1, k=0, heads=slice(0, 2), queries=slice(1, 3), tokens=slice(2, 4))
+    found = block_selection._input(state, node_of(Input, name="ranks", axes=tuple("BNSJ")), block, 3)  # type: ignore[arg-type]
+    assert np.array_equal(found, array[1, :2, 2:4, :3])
+    of_heads = array[0, :, 0, :]
+    state = state_of(call=SimpleNamespace(views={"ranks": of_heads}))
+    found = block_selection._input(state, node_of(Input, name="ranks", axes=("N", "J")), block, 4)  # type: ignore[arg-type]
+    assert found.shape == (2, 1, 4) and np.array_equal(found[:, 0], of_heads[:2])
+    of_groups = array[0, :, 0, :]
+    state = state_of(call=SimpleNamespace(views={"ranks": of_groups}))
+    found = block_selection._input(state, node_of(Input, name="ranks", axes=("K", "J")), block, 4)  # type: ignore[arg-type]
+    assert np.array_equal(found.reshape(-1), of_groups[0])
+
+
+def test_nodes_that_blocks_of_keys_have_no_rule_for_say_so() -> None:
+    node = node_of(Softmax, axes=("N", "Q", "T"), where="line 3")
+    with pytest.raises(Exception, match="for blocks of keys"):
+        block_selection._computed(state_of(), node, [], block_of(4), None, 1)  # type: ignore[arg-type]
+
+
+def test_rows_of_a_ring_that_follow_each_other_are_not_copied() -> None:
+    """From the end to the beginning they are put together."""
+    stored = np.arange(12.0).reshape(4, 3)
+    reader = SimpleNamespace(count=4, fetch=lambda start, stop: stored[start:stop])
+    state: Any = SimpleNamespace(env={}, reader=lambda source, b, k: reader)
+    ring: Any = SimpleNamespace(size=Const(4), length=None, source=None)
+    rows = cache.ring_rows(state, ring, 0, 0)
+    assert np.shares_memory(rows.fetch(5, 8), stored) and np.array_equal(rows.fetch(5, 8), stored[1:])
+    assert np.array_equal(rows.fetch(6, 10), stored[[2, 3, 0, 1]])
+
+
+def test_tensors_are_read_whole_without_what_costs_memory() -> None:
+    """Integers stay integers, and what stands for all keys is not made for each."""
+    numbers = np.arange(3, dtype=np.int32)
+    alike = np.broadcast_to(np.array([[0.5], [2.0]], np.float16), (2, 1000))
+    state = state_of(call=SimpleNamespace(views={"n": numbers, "x": alike}), real=np.dtype(np.float64))
+    assert whole._input(state, node_of(Input, name="n", axes=("B",))).data.dtype == np.int32
+    found = whole._input(state, node_of(Input, name="x", axes=("B", "T"))).data
+    assert found.dtype == np.float64 and found.strides[1] == 0 and found[:, 7].tolist() == [0.5, 2]
+
+
+def test_stored_rows_that_are_computed_are_computed_part_by_part() -> None:
+    """Of two stored tensors; what has no rule says so."""
+    views = {"x": np.arange(8.0).reshape(4, 2), "y": np.ones((4, 2))}
+    x, y = (node_of(Input, name=name, axes=("T", "D")) for name in views)
+    state = state_of(call=SimpleNamespace(views=views, lists={}), real=np.dtype(np.float64), env={})
+    total = node_of(Elementwise, op="add", inputs=(x, y), axes=("T", "D"))
+    assert np.array_equal(rows._stored_part(state, total, {"T": slice(1, 3)}), views["x"][1:3] + 1)
+    with pytest.raises(Exception, match="on stored tensors"):
+        rows._stored_part(state, node_of(Softmax, axes=("T", "D"), where="line 3"), {})

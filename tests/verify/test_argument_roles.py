@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.base.package_files import specs_dir
 from attndsl.graph.graph import Graph
 from attndsl.graph.scores_factor import scores_factor
+from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.space.argument_roles import (
+    EARLIER,
     LIMIT,
     Dequantization,
     dequantizations,
@@ -168,3 +171,11 @@ def test_what_multiplies_probabilities_is_no_bias(tmp_path: Path) -> None:
             given = case.arguments()
             assert given["weight"].shape == given["key"].shape[:3]
             assert role == "bias" or np.abs(given["weight"]).max(initial=0) <= 1
+
+
+def test_earlier_partials_have_a_role() -> None:
+    """Their rows and the log-sum-exp of these."""
+    operator = load(str(specs_dir() / "variants" / "ring_step.py"))
+    names = roles_of(operator.graph(frozenset(spec.name for spec in operator.tensors))).named(EARLIER)
+    shapes = {spec.name: len(next(iter(spec.layouts.values())).shape()) for spec in operator.tensors}
+    assert len(names) == 2 and {shapes[name] for name in names} == {4, 3}

@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.base.package_files import specs_dir
 from attndsl.reference import run as reference
 from attndsl.spec.binding.call import Call
+from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases import effects, mode_search, other_calls
 from attndsl.verify.cases.case import Case, drawn_case
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features
+from attndsl.verify.cases.wanted_kernel import WantedKernel
 from attndsl.verify.space.solve import is_contradiction, solve
-from attndsl.verify.space.values import FILL, WIDE, WORKLOAD
+from attndsl.verify.space.values import FILL, GROUP, WIDE, WORKLOAD
 from tests.support.small_specs import DECODE_SCORES, decode_spec
 
 PREFIX = spaces(ops.self_attention)[2]
@@ -152,6 +155,63 @@ def test_a_workload_that_nothing_has_is_asked_for_in_one_turn(
         member.next(operator, turn, turn)
     tries = mode_search._PINNED * mode_search.CANDIDATES
     assert (asked.count(workload) == tries) is remembered and asked.count(workload) >= tries
+
+
+class _Asked(Exception):
+    """What a search asks for."""
+
+
+@pytest.mark.parametrize(("turn", "rising"), [(1, True), (0, False)])
+def test_rising_scores_of_a_kernel_are_asked_for_beyond_a_tile(
+    monkeypatch: pytest.MonkeyPatch, turn: int, rising: bool
+) -> None:
+    """Of its second case, which begins with them."""
+
+    def beyond(space: Any) -> Any:
+        raise _Asked
+
+    def solved(space: Any, rng: Any, pins: dict[str, Any], **how: Any) -> None:
+        raise LookupError(pins[FILL])
+
+    operator = load(specs_dir() / "variants" / "sigmoid.py")
+    (space,) = spaces(operator)
+    kernel = WantedKernel(
+        name="kernel", mode=space.operator, pins={}, likely={}, sizes={}, takes=lambda call: True
+    )
+    member = Stream(operator, kernels=(kernel,)).members[0]
+    member.prepare()
+    monkeypatch.setattr(mode_search, "beyond_a_tile", beyond)
+    monkeypatch.setattr(mode_search, "solve", solved)
+    with pytest.raises(_Asked if rising else LookupError):
+        member.next(operator, turn, turn)
+
+
+def test_what_decides_about_a_kernel_weighs_more_in_a_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Presence, dtypes, layouts and choices, the head size, the group and the data; and wide rows are not
+    asked for where no size makes them."""
+    member = Stream(ops.incre_flash_attention).members[0]
+    member.prepare()
+    heavy = {"given(attn_mask)", "dtype(query)", "layout(key)", "split(key)", "input_layout", GROUP, FILL}
+    assert heavy & member.space.variables.keys() | {member._head, GROUP, FILL} <= member._heavy
+    assert not {"S", "B", "scale_value"} & member._heavy
+    for may in (True, False):
+        monkeypatch.setattr(mode_search, "may_be_wide", lambda space, variables, may=may: may)
+        member = Stream(load(specs_dir() / "variants" / "sigmoid.py")).members[0]
+        member.prepare()
+        assert (WIDE in member._hopeless) is not may
+
+
+def test_what_a_case_declares_is_looked_at_before_it_is_asked_for() -> None:
+    """Of each case once; what matters in one is asked for no more."""
+    member = Stream(ops.nsa_compress_attention).members[0]
+    member.prepare()
+    cases = [member.next(ops.nsa_compress_attention, turn, turn) for turn in range(2)]
+    assert [case for case, _ in member._unsettled] == cases
+    declared = [found for _, found in member._unsettled]
+    assert declared == [frozenset(declared_features(case.call())) for case in cases]
+    assert not member._seen
+    member._settle()
+    assert not member._unsettled and set() < member._seen <= set().union(*declared)
 
 
 def test_a_feature_that_nothing_depends_on_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,22 @@ def test_integers_of_cases_are_searched_anew_where_nothing_is_known() -> None:
     one, two = (Integers(SPACE, assignment, np.random.default_rng(seed)).solve() for seed in (1, 2))
     assert one is not None and two is not None
     assert one["actual_seq_lengths"].tolist() != two["actual_seq_lengths"].tolist()
+
+
+@pytest.mark.parametrize(("name", "free"), [("S", {"length"}), ("layout", {"S", "length", "D"})])
+def test_what_does_not_go_with_a_change_is_repaired_within_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, name: str, free: set[str]
+) -> None:
+    """Variables of the kernel are free only beside a change of one; what a stream asks for never is."""
+    now: dict[str, Any] = {"S": 9, "layout": "BNSD", "D": 16, "length": 5, "idle": 1, WORKLOAD: "any"}
+    broken = SimpleNamespace(variables=("S", "layout", "D", "length", WORKLOAD))
+    given_space = SimpleNamespace(environment=dict, violated=lambda env: [broken], optional=())
+    of_it: Any = SimpleNamespace(space=given_space, seed=0, number=0, attempt=0)
+    pinned: dict[str, Any] = {}
+
+    def solved(space: Any, rng: Any, pins: dict[str, Any], walks: int) -> None:
+        pinned.update(pins)
+
+    monkeypatch.setattr(module_of_changes, "solve", solved)
+    assert module_of_changes._repaired(of_it, now, name, "other", {"layout", "D"}) is None
+    assert now.keys() - pinned.keys() == free and pinned[name] == "other"

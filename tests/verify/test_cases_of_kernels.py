@@ -64,6 +64,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW = (
     "tasks of one row",
 )
 LAST_ROW, ONE_ITEM = "a task of one row after larger ones", "a call of one item"
+MANY_HEADS = "more heads than a task has rows"
 
 
 def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
@@ -91,9 +92,12 @@ def decoding(lengths: list[int], heads: int = 2, keys: int = 1600) -> Call:
         ({"lengths": [1600] * 13, "heads": 64}, {MERGES}),  # 26, which halves of keys even out
         ({"lengths": [1500] * 13, "heads": 64}, set()),  # of three tiles
         ({"lengths": [1600] * 13, "heads": 8}, set()),  # a step of the merge for each vector core at most
-        ({"lengths": [160] * 2, "heads": 1026}, {LAST_ROW}),  # 513 rows, the last in the fifth task
+        (
+            {"lengths": [160] * 2, "heads": 1026},
+            {LAST_ROW, MANY_HEADS},
+        ),  # 513 rows, the last in the fifth task
         ({"lengths": [160] * 2, "heads": 258}, set()),  # 129 rows: a core has first tasks or second ones
-        ({"lengths": [160] * 2, "heads": 1028}, set()),
+        ({"lengths": [160] * 2, "heads": 1028}, {MANY_HEADS}),
     ],
 )
 def test_whether_a_call_is_what_a_case_of_a_kernel_is_asked_for(call: dict[str, Any], met: set[str]) -> None:
@@ -106,9 +110,10 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
     kernel = UserProject.at(generated_dir() / operator.name, operator).kernels()[0]
     (member,) = Stream(operator, kernels=(kernel,)).members
     asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(16)]
-    assert [name for name in asked if name] == [SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
+    wanted = [SPLIT, SUNK_PARTS, MERGES, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert [name for name in asked if name] == wanted
     found = [member._workload(turn, 0) for turn, name in enumerate(asked) if name]
-    assert not any(asked[:3]) and found == [FEW, FEW, "several", FEW, "several many", ANY]
+    assert not any(asked[:3]) and found == [FEW, FEW, "several", ANY, FEW, "several many", ANY]
     (plain,) = Stream(operator).members
     assert not any(plain._demand(turn) for turn in range(16))
 

@@ -445,3 +445,17 @@ def test_what_a_wrong_nan_leaves_to_compare_is_not_kept_for_other_results(result
         found = compare(actual, golden, base, bound=0.1, shared=shared)
         assert found == compare(actual, golden, base, bound=0.1)
         assert found.benchmark.count == count
+
+
+def test_what_the_benchmark_may_be_off_by_is_told_by_the_golden_result() -> None:
+    """Where it overflows: whatever is judged, terms count that are larger than what is right."""
+    golden, size = np.array([[100.0, 0.5]]), np.array([[100.0, 0.5]])
+    base = np.array([[np.inf, 0.5]], np.float16)
+    right, wrong = golden.astype(np.float16), np.array([[0.25, 0.5]], np.float16)
+    found = [compare(each, golden, base, bound=1.0, sizes=size) for each in (right, wrong)]
+    assert found[0].benchmark == found[1].benchmark
+
+
+def test_errors_are_largest_where_both_are_finite() -> None:
+    values, size = np.array([1.0, 2.0, np.nan]), np.ones(3)
+    assert module._largest_error(values, np.array([1.5, np.inf, 1.0]), size) == 0.5

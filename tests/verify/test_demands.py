@@ -47,7 +47,9 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 )
 
 
+MANY_HEADS = "more heads than a task has rows"
 EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
+WHOLE_TILE = "items of one whole tile whose last block ends behind it"
 
 
 def test_which_demands_operators_have() -> None:
@@ -56,12 +58,14 @@ def test_which_demands_operators_have() -> None:
     names = {of: [each.name for each in demands(space_of(of))] for of in (
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
-    decoding = [SPLIT, SUNK_PARTS, EVEN, ONE_ROW, LAST_ROW, ONE_ITEM]
+    decoding = [SPLIT, SUNK_PARTS, EVEN, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert names["incre_flash_attention"] == names["relay_attention"] == decoding
-    assert names["nsa_compress_attention"] == ["several groups of sorted blocks", ONE_ROW, LAST_ROW, ONE_ITEM]
-    assert names["sigmoid"] == [SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW, ONE_ITEM]
+    selecting = ["several groups of sorted blocks", WHOLE_TILE, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["nsa_compress_attention"] == selecting
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    assert {each.workload for each in every if each.name not in (LAST_ROW, EVEN, ONE_ITEM)} == {FEW}
+    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE, MANY_HEADS)
+    assert {each.workload for each in every if each.name not in others} == {FEW}
     assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN}
     assert {each.name for each in every if each.roomy} == {EVEN}
 
@@ -119,8 +123,40 @@ def test_tasks_are_a_few_more_than_cores_where_splits_even_them_out() -> None:
         assert found[keys] == 3 * tile + 1 and (found[FILL], found[SLOPE]) == (RAMP, -1.0)
         assert 64 <= found[GROUP] <= of.schedule.max_rows
         assert found[fill_of("actual_seq_lengths")] == "full"
+    assert pins("cascade", EVEN)[size_of("cascade", "K")] == 1  # more heads would be more tasks
     shared = pins("relay_attention", EVEN)
     assert all(shared[fill_of(name)] == "full" for name in ("kvSeqLen", "kvShareLen", "kvShareMap"))
+
+
+def test_a_call_of_one_item_has_one_row_one_head_and_rising_scores() -> None:
+    found = pins("sigmoid", ONE_ITEM)
+    assert (found[FILL], found[SLOPE], found[GROUP], found[size_of("sigmoid", "B")]) == (RAMP, 1.0, 1, 1)
+    assert 1 < found[size_of("sigmoid", "Q")] <= min(space_of("sigmoid").tiles)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        "incre_flash_attention",
+        "relay_attention",
+        "nsa_compress_attention",
+        "sigmoid",
+        "cascade",
+        "mla_decode",
+    ],
+)
+def test_demands_pin_variables_that_there_are(of: str) -> None:
+    known = {*space_of(of).variables, SLOPE}
+    for each in demands(space_of(of)):
+        for seed in range(4):
+            assert set(each.pins(np.random.default_rng(seed))) <= known, each.name
+
+
+@pytest.mark.parametrize(("queries", "heads", "holds"), [(5, 1, True), (5, 2, False), (600, 1, False)])
+def test_a_call_of_one_item_has_one_task_of_one_tile(queries: int, heads: int, holds: bool) -> None:
+    rows = np.zeros((1, heads, queries, 16), np.float16)
+    call = space_of("sigmoid").operator.bind(rows, rows, rows)
+    assert demand("sigmoid", ONE_ITEM).holds(call) is holds
 
 
 def test_tasks_of_one_row_have_one_head_and_one_position() -> None:
@@ -153,13 +189,56 @@ def test_later_attempts_ask_for_less(workload: str, level: int, wanted: str) -> 
     assert of.workload_of(level) == wanted
 
 
+@pytest.mark.parametrize("of", ["incre_flash_attention", "sigmoid"])
+def test_more_heads_than_a_task_has_rows(of: str) -> None:
+    """A few more: the last task has the rest."""
+    found = pins(of, MANY_HEADS)
+    assert found[GROUP] == 264 and found.get("N", found.get("num_heads")) == 264
+
+
+@pytest.mark.parametrize(("heads", "holds"), [(264, True), (256, False), (512, False), (8, False)])
+def test_heads_of_tasks_that_are_not_alike(heads: int, holds: bool) -> None:
+    query, rows = np.zeros((1, heads, 2, 16), np.float16), np.zeros((1, 1, 2, 16), np.float16)
+    call = space_of("gqa_prefill_lse").operator.bind(query, rows, rows)
+    assert demand("gqa_prefill_lse", MANY_HEADS).holds(call) is holds
+
+
+def test_weights_of_windows_stay_for_a_while() -> None:
+    """Their counts differ by two; of plain numbers, as a ramp selects the same blocks with other weights."""
+    for seed in range(8):
+        found = pins("nsa_compress_attention", "several groups of sorted blocks", seed)
+        stride = found["compress_stride"]
+        assert found["select_block_size"] // stride >= found["compress_block_size"] // stride + 2
+        assert (found[FILL], found[MASK]) == ("normal", "none") and SLOPE in found, "none is forced"
+
+
 def test_steps_of_selected_blocks_are_small() -> None:
     found = [pins("nsa_compress_attention", "several groups of sorted blocks", seed) for seed in range(20)]
     steps = {each["select_block_size"] // each["compress_stride"] for each in found}
     assert min(steps) >= 1 and max(steps) <= 512 // (3 * 32) and len(steps) > 1
 
 
+def test_the_last_block_of_a_whole_tile_has_most_of_its_keys_in_it() -> None:
+    """Many are selected, none is forced, and the last keys have the largest scores."""
+    for seed in range(12):
+        found = pins("nsa_compress_attention", WHOLE_TILE, seed)
+        step = found["select_block_size"] // found["compress_stride"]
+        assert step // 2 < 512 % step < step
+        assert found["longest(actual_cmp_seq_kvlen)"] == 512 and found["select_block_count"] == 32
+        assert (found[FILL], found[MASK]) == (RAMP, "none") and found[SLOPE] > 1
+        assert found[fill_of("actual_cmp_seq_kvlen")] == "full"
+
+
 # The first cases of a kernel --------------------------------------------------------------------------------
+
+
+def test_defaults_of_no_use_are_not_asked_for() -> None:
+    """Bounds of 0, where a clamp is none, and what the contract has no value of."""
+    found = first("self_attention", SUNK)
+    legal = space_of("self_attention").variables
+    floats = {each.name for each in space_of("self_attention").operator.params if each.type is float}
+    asked = {name: value for name, value in found.items() if name in floats}
+    assert asked and all(value and value in legal[name] for name, value in asked.items())
 
 
 def test_the_first_cases_have_these_data() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -207,3 +208,12 @@ def test_a_parameter_that_the_results_are_computed_from_is_tried() -> None:
     call = call_of()
     assert {"scale_value"} <= other_calls._symbols_read(call)
     assert "inner_precise" not in other_calls._symbols_read(call)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+def test_floats_are_others_beyond_their_bound_and_integers_at_once(dtype: Any) -> None:
+    own = np.array([1.0, 2.0, np.nan]).astype(dtype)
+    assert not effects._is_another(own, (own.astype(np.float64) + 0.25).astype(dtype), 0.25)
+    assert effects._is_another(own, (own.astype(np.float64) + 0.5).astype(dtype), 0.2)
+    whole = np.array([1, 2], np.int32)
+    assert effects._is_another(whole, whole + 1, 2.0) and not effects._is_another(whole, whole.copy(), 0.0)

@@ -173,6 +173,11 @@ def test_each_declared_feature_is_possible_with_the_values_that_make_it(name: st
             assert known[f"{spec.name} as {key}"] == of_it
         if spec.split:
             assert known[f"{spec.name} as a list"][f"split({spec.name})"] is True
+    several = {spec.name for spec in space.operator.tensors if len(spec.layouts) > 1}
+    lists = {spec.name for spec in space.operator.tensors if spec.split}
+    told = [each.split(" as ") for each in known if " as " in each]
+    assert {name for name, key in told if key != "a list"} == several
+    assert {name for name, key in told if key == "a list"} == lists
     main = space.operator.tensor(space.operator.outputs[0].like)
     assert {each for each in known if each.startswith("dtype ")} == {f"dtype {each}" for each in main.dtypes}
     for param in space.operator.params:
@@ -204,6 +209,7 @@ def test_the_work_of_a_call(lengths: list[int], tiles: int, tasks: int, edge: bo
     assert work.cores == call.operator.device.aic and work.ring == space.edges[0][1]
     assert work.splits and work.least_tiles == tiles and not work.deep and tile_of(space, call) == 512
     assert work.pitch == 16 and not work.wide
+    assert work.reach == call.operator.device.architecture.max_nd2nz_pitch
 
 
 def test_rows_of_all_heads_are_as_far_apart_as_their_channels() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attndsl.expr import Load, Symbol
 from attndsl.spec import Operator, attend
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.data.integers import Integers, near_tiles
@@ -157,3 +159,30 @@ def test_prefix_sums_are_kept_as_lengths() -> None:
 )
 def test_numbers_about_whole_tiles(tiles: tuple[int, ...], most: int, wanted: set[int]) -> None:
     assert set(near_tiles(tiles, most)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("counts", "draw", "kept"),
+    [([2], 0.9, True), ([3], 0.1, True), ([3] * 99, 0.9, False), ([4] * 99, 0.1, False)],
+)
+def test_a_repair_stays_where_less_is_broken_and_often_where_as_much_is(
+    counts: list[int], draw: float, kept: bool
+) -> None:
+    """Of three broken rows; half of the changes that leave as many are kept, so that a walk gets on."""
+    length = Load("length", Symbol("b"))
+    found = object.__new__(Integers)
+    rows, told = np.array([5, 5]), iter(counts)
+    rng = SimpleNamespace(
+        random=lambda: draw, integers=lambda size: 0, permutation=lambda size: np.arange(np.size(size))
+    )
+    parts = {
+        "space": SimpleNamespace(environment=lambda *given: {}), "assignment": {}, "rng": rng,
+        "rows": {"length": rows}, "longest": {"length": np.array([9, 9])}, "arrays": dict,
+        "_count": lambda before: next(told), "_places": lambda *given: np.array([0, 1]),
+        "_changes": lambda *given: [np.array([1, 1])] * 5, "_pooled": lambda *given: np.array([7, 7]),
+    }  # fmt: skip
+    for name, value in parts.items():
+        object.__setattr__(found, name, value)
+    rule: Any = SimpleNamespace(condition=length >= 6, over={})
+    found._repair(rule, np.array([True, True]), 3)
+    assert rows.tolist() == ([6, 6] if kept else [5, 5])

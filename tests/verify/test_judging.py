@@ -512,6 +512,17 @@ def test_quantized_results_are_judged_before_rounding(call: Call) -> None:
     slack = replace(want, slack=np.array([[0.0, 0.6, 0.0]]))
     told = Wanted(Golden((slack,), {}), (unrounded,), None)
     assert judging._compared(call, np.array([[2, 3, -4]], np.int8), slack, unrounded, told).ok
+    assert not judging._compared(call, np.array([[2, 4, -4]], np.int8), slack, unrounded, told).ok
+
+
+def test_elements_that_a_score_beyond_float16_makes_are_right_whatever_they_are() -> None:
+    """Others keep their slack, as it is."""
+    values = np.array([1.0, 2.0, 3.0])
+    want = Result("out", values, values == 0, values, slack=np.array([np.nan, 0.5, 0.0]))
+    found, told = judging._specified(np.array([np.inf, 7.0, 3.0], np.float16), want)
+    assert found.tolist() == [1, 7, 3] and told.slack is not None and told.slack.tolist() == [0, 0.5, 0]
+    whole = replace(want, slack=np.zeros(3))
+    assert judging._specified(found, whole) == (found, whole)
 
 
 @pytest.mark.parametrize(

@@ -243,3 +243,15 @@ def test_a_tensor_is_left_out_and_has_other_values() -> None:
     without, other = other_calls(call, "attentionMask")
     assert "attentionMask" not in without.present and "attentionMask" in other.present
     assert not np.array_equal(other.arrays["attentionMask"], call.arrays["attentionMask"])
+
+
+def test_a_list_has_other_values_in_its_place() -> None:
+    """One of two tensors, a batch row each."""
+    rows = [np.full((1, 2, 5, 16), 1.0, np.float16), np.full((1, 2, 3, 16), 2.0, np.float16)]
+    call = ops.incre_flash_attention.bind(
+        np.ones((2, 2, 1, 16), np.float16), key=rows, value=rows, num_heads=2, num_key_value_heads=2,
+        input_layout="BNSD", actual_seq_lengths=[5, 3],
+    )  # fmt: skip
+    (other,) = other_calls(call, "key as a list")
+    assert [float(each.reshape(-1)[0]) for each in other.lists["key"]] == [1.75, 3.25]
+    assert other.lists["value"] == call.lists["value"]

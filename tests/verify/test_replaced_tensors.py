@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.expr import Symbol
+from attndsl.graph.nodes import CacheAppend, Scalar
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.cases.other_calls import (
@@ -97,6 +102,19 @@ def test_choices_that_are_read_have_other_values_tried(tmp_path: Path) -> None:
     assert not list(other_calls(call, "idle=0")) and not may_matter(call, "idle=0")
     assert may_matter(call, "kind=2") and may_matter(call, "wide=False") and may_matter(call, "dtype float16")
     assert {"kind", "T", "D"} <= _symbols_read(call) and "idle" not in _symbols_read(call)
+
+
+def test_where_rows_are_stored_is_read_though_no_result_reads_them() -> None:
+    """Of a graph of one effect: rows that are stored at a number of a call."""
+    append = object.__new__(CacheAppend)
+    for each in fields(CacheAppend):
+        object.__setattr__(append, each.name, None)
+    object.__setattr__(append, "position", Scalar(value=Symbol("at") + 1))
+    declared = SimpleNamespace(tensors=(), outputs=(), axis_extents={})
+    for nodes, found in (((append,), {"at"}), ((), set())):
+        graph = SimpleNamespace(nodes=nodes, outputs=())
+        call: Any = SimpleNamespace(graph=graph, operator=declared)
+        assert _symbols_read(call) == found
 
 
 def test_tensors_that_nothing_reads_cannot_matter() -> None:

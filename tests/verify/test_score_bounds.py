@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attndsl.graph.nodes import Elementwise
 from attndsl.verify.cases.case import drawn_case
-from attndsl.verify.cases.score_bounds import FAR, unbounded
+from attndsl.verify.cases.score_bounds import FAR, _may_bound, unbounded
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile
 from attndsl.verify.data.masks import MaskFiller
 from attndsl.verify.space.solve import solve
@@ -40,17 +42,17 @@ def test_caps_lie_far_from_scores_and_factors_stay() -> None:
     assert unbounded(space_of("sinks"), plain) == plain
 
 
-def scores(fill: str, slope: float | None) -> np.ndarray[Any, Any]:
+def scores(fill: str, slope: float | None, scale: float = 1.0) -> np.ndarray[Any, Any]:
     """Those of the last query of the first head of causal attention, over two tiles and a key."""
     space = space_of("sinks")
     tile = min(space.tiles)
-    pins = {FILL: fill, "B": 1, "N": 1, "K": 1, "S": 2 * tile + 1, "D": 128, "scale": 1.0}
+    pins = {FILL: fill, "B": 1, "N": 1, "K": 1, "S": 2 * tile + 1, "D": 128, "scale": scale}
     assignment = drawn(space, **pins) | ({} if slope is None else {SLOPE: slope})
     found = drawn_case(space.operator, space, assignment, np.random.default_rng(0))
     assert found is not None
     arrays = found[0].call().arrays
     query, key = (arrays[name].astype(np.float64) for name in ("query", "key"))
-    product: np.ndarray[Any, Any] = key.reshape(-1, 128) @ query.reshape(-1, 128)[-1]
+    product: np.ndarray[Any, Any] = scale * key.reshape(-1, 128) @ query.reshape(-1, 128)[-1]
     return product
 
 
@@ -86,3 +88,23 @@ def test_masks_of_a_slope_leave_no_key_of_a_hidden_row(seed: int) -> None:
     filler = MaskFiller(operator, "absent", "float16", (2, 3), {}, np.random.default_rng(seed))
     found = filler.fill(np.array([[True] * 3, [False] * 3]), exact=False, wholly=True)
     assert found is not None and np.isneginf(found[0].astype(np.float64)).all()
+
+
+@pytest.mark.parametrize("scale", [0.125, -0.5])
+def test_scores_of_a_slope_rise_whatever_they_are_multiplied_with(scale: float) -> None:
+    """Steeper ones rise within a tile by so much that a few dozen keys have most of the weight."""
+    tile = min(space_of("sinks").tiles)
+    rise, steep = (np.ptp(scores(RAMP, each, scale)[:tile]) for each in (1.0, 8.0))
+    for slope in (1.0, 8.0):
+        found = scores(RAMP, slope, scale)
+        assert found[tile - 40 : tile].min() > found[:40].max() and found[-1] > found[0]
+    assert steep > 3 * rise
+
+
+@pytest.mark.parametrize(
+    ("op", "may"), [("maximum", 1), ("minimum", 1), ("tanh", 1), ("sigmoid", 1), ("add", 0)]
+)
+def test_operations_that_bound_scores(op: str, may: int) -> None:
+    node = object.__new__(Elementwise)
+    object.__setattr__(node, "op", op)
+    assert _may_bound(SimpleNamespace(nodes=(node,))) is bool(may)  # type: ignore[arg-type]

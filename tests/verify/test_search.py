@@ -238,3 +238,11 @@ def test_what_a_mask_compares_a_number_with_is_drawn_more_often(tmp_path: Path) 
     assert windows.count(0) > 1 == others.count(0) and {windows.count(each) for each in windows if each} == {
         1
     }
+
+
+def test_a_condition_on_what_is_not_there_does_not_hold() -> None:
+    def asked(env: dict[str, Any]) -> bool:
+        return bool(env["length"] > 3)
+
+    assert module._true(asked, {"length": 4})  # type: ignore[arg-type]
+    assert not module._true(asked, {"length": 3}) and not module._true(asked, {})  # type: ignore[arg-type]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from attndsl.expr import Load, Symbol
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
+from attndsl.verify.cases.shaped_call import ProfileError, _counts, _holds, _size_names, call_of_shape
+from tests.support.case_spaces import space_of
 from tests.support.right_specs import PACKED
 
 SHAPE = {"B": 1, "num_heads": 8, "num_key_value_heads": 2, "S": 640, "D": 64}
@@ -102,3 +104,23 @@ def test_usual_sizes_of_packed_rows_are_those_of_the_longest(tmp_path):
     assert (dims["C"], dims["M"]) == (128, 4096)
     asked = call_of_shape(load(str(tmp_path / "packed.py")), {"longest(key_ends)": 640}).dims
     assert (asked["C"], asked["M"]) == (128, 640)
+
+
+def test_a_shape_gives_sizes_counts_and_lengths_and_no_other_numbers() -> None:
+    space = space_of("incre_flash_attention")
+    names = _size_names(space)
+    assert {"S", "B", "D", "num_heads"} & space.variables.keys() <= names
+    others = {each.name for each in space.operator.params if each.type is not int} & space.variables.keys()
+    assert others and not others & names
+
+
+@pytest.mark.parametrize(("element", "hides"), [(0, True), (1, False)])
+def test_what_a_condition_reads_may_be_one_number(element, hides):
+    condition = (Load("shown", Symbol("j")) == 0) & (Symbol("j") <= Symbol("i"))
+    assert _holds(condition, {}, element) is hides
+
+
+def test_heads_are_numbers_by_which_sizes_follow(operator):
+    """And rows of a page, blocks that are selected."""
+    assert _counts(operator) == ["num_heads", "num_key_value_heads", "block_size"]
+    assert _counts(load("nsa_compress_attention")) == ["select_block_count"]

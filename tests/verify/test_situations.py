@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from attndsl.spec.operator.loader import load
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.deciding_values import branch_conditions
-from attndsl.verify.cases.mode_search import ModeSearch
-from attndsl.verify.cases.situations import Situation, _is_edge, situations
+from attndsl.verify.cases.mode_search import ModeSearch, _may_have
+from attndsl.verify.cases.situations import Situation, _is_edge, situations, situations_of_kernels
 from attndsl.verify.space.values import GAPS, fill_of
+from tests.support.case_spaces import space_of
 
 SPEC = """
 from attndsl.spec import Operator, attend, select
@@ -231,3 +233,32 @@ def test_sources_with_the_same_numbers_of_keys_are_in_no_situation_of_their_own(
     path.write_text(TWO_SOURCES.replace("part(shared)", "part(length)"))
     member = Stream(load(str(path))).members[0]
     assert set(named(member)) == {EDGE_OF_ROWS, EMPTY}
+
+
+def test_kernels_are_asked_for_each_layout_that_nothing_else_decides() -> None:
+    """Other cases have them as features: their situations are the same."""
+    space = space_of("incre_flash_attention")
+    found = {each.name: each for each in situations_of_kernels(space)}
+    assert {"quant_scale2 as per tensor", "quant_scale2 as per channel"} <= found.keys()
+    assert not any(name.startswith(("key as", "query as")) for name in found), "input_layout does"
+    assert all(each.first for each in found.values())
+    assert not found.keys() & {each.name for each in situations(space)}
+
+
+@pytest.mark.parametrize(
+    ("pins", "may"),
+    [
+        ({"layout(mask)": "square"}, True),
+        ({"layout(mask)": "square", "given(mask)": True}, False),
+        ({"kind": 2}, True),
+        ({"kind": 1, "given(bias)": True}, True),
+        ({"kind": 3, "given(bias)": True}, False),
+    ],
+)
+def test_what_a_kernel_has_not_is_not_asked_for(pins: dict[str, Any], may: bool) -> None:
+    """It takes some tensors, and its calls have some values; others are likely alone."""
+    kernel: Any = SimpleNamespace(
+        pins={"given(bias)": True, "dtype(bias)": "float32"} | ({"kind": 1} if "given(bias)" in pins else {}),
+        likely={"given(mask)": False, "kind": 1, "layout(mask)": "row"},
+    )
+    assert _may_have(kernel, pins) is may

@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -14,9 +15,10 @@ import pytest
 
 from attndsl import ops
 from attndsl.base.package_files import specs_dir
-from attndsl.expr import Symbol
-from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, kind_of, split_of
+from attndsl.expr import Load, Symbol
+from attndsl.expr.argument_facts import DTYPE, GIVEN, LAYOUT, given, kind_of, longest_of, split_of
 from attndsl.spec import errors
+from attndsl.spec.contract.arguments import Dim, ParamSpec
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, spaces
@@ -25,6 +27,8 @@ from attndsl.verify.cases.features import Work
 from attndsl.verify.cases.mode_search import allowance
 from attndsl.verify.cases.other_calls import _changed
 from attndsl.verify.space.clauses import keeps, taken_apart
+from attndsl.verify.space.derived_variables import forced_presence
+from attndsl.verify.space.resting_variables import RestingOn, resting_on
 from attndsl.verify.space.solve import nearest, solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
@@ -34,6 +38,7 @@ from attndsl.verify.space.values import (
     LENGTH_FILLS,
     LONG_FILLS,
     MASK_FILLS,
+    MULTIPLES,
     PROBE,
     RAMP,
     RAMPS,
@@ -42,8 +47,9 @@ from attndsl.verify.space.values import (
     WORKLOAD,
     WORKLOADS,
     Values,
+    longest_keys_of,
 )
-from attndsl.verify.space.work_clauses import most_splits
+from attndsl.verify.space.work_clauses import WorkClauses, most_splits
 from tests.support.right_specs import PACKED, changed
 
 SPACES = {
@@ -389,3 +395,132 @@ def test_lengths_whose_longest_is_the_keys_size_reach_several_key_tiles(tmp_path
         most[name] = max(space.variables["longest(query_ends)"])
         assert name == "one" or max(space.variables["longest(key_ends)"]) > 2 * space.edges[0][0]
     assert most["one"] > 2 * 512 > max(Values().queries) == most["two"]
+
+
+# What repairs a clause --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_layouts_that_do_not_go_together_are_repaired_by_the_layout_too(name: str) -> None:
+    """Where it is one of several; and whether an optional tensor is passed."""
+    space = replace(SPACES[name])
+    of = {each.name: each.variables for each in space.clauses}
+    for spec in space.operator.tensors:
+        conditions = [each.when for each in spec.layouts.values() if each.when is not None]
+        assert (f"layout of {spec.name}" in of) is bool(conditions), spec.name
+        if conditions:
+            read = set().union(*(each.symbols() for each in conditions)) & space.variables.keys()
+            read |= {f"layout({spec.name})"} if len(spec.layouts) > 1 else set()
+            read |= {f"given({spec.name})"} if spec.optional else set()
+            assert read <= {*of[f"layout of {spec.name}"]}, spec.name
+
+
+def test_lists_are_no_longer_than_a_sequence_where_one_stands_for_the_whole_tensor() -> None:
+    """The number of tensors in a list is a size of each layout with batch rows."""
+    lists = {
+        name: [each for each in replace(space).clauses if each.name.startswith("tensors of a list of")]
+        for name, space in SPACES.items()
+    }
+    assert {each.name for each in lists["incre_flash_attention"]} == {
+        "tensors of a list of key", "tensors of a list of value",
+    }  # fmt: skip
+    assert not lists["nsa_compress_attention"] and not lists["relay_attention"]
+    (of_key,) = (each for each in lists["incre_flash_attention"] if each.name.endswith("key"))
+    assert of_key.holds({"split(key)": True, "B": 3}) and of_key.holds({"split(key)": False, "B": 1})
+    assert not of_key.holds({"split(key)": True, "B": 1})
+
+
+def test_lengths_that_have_a_row_of_queries_and_one_of_keys_are_as_long_as_either_may_be() -> None:
+    """A row of lengths of each, the longest in all places; one row where the layout has one."""
+    space = SPACES["self_attention_pa_encoder"]
+    spec = next(each for each in space.integers if space._tells_keys_too(each))
+    keys = next(key for key, layout in spec.layouts.items() if len(layout.shape()) == 2)
+    assignment = {longest_of(spec.name).name: 5, longest_keys_of(spec.name): 9}
+    env = collections.defaultdict(lambda: False, batch=3)
+    env |= {given(spec.name).name: True, f"layout({spec.name})": keys}
+    found = space._surrogates(assignment, env)
+    assert found[spec.name] == [5, 5, 5, 9, 9, 9]
+
+
+# What rests on a variable -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("follows", "rests"), [(False, True), (True, False)])
+def test_nothing_rests_on_a_size_of_lengths_whose_elements_tell_other_sizes(
+    follows: bool, rests: bool
+) -> None:
+    """A change of such a size alone would leave what the elements tell as it was."""
+    length = SimpleNamespace(layouts={"": SimpleNamespace(shape=lambda: (Symbol("n"),))})
+    default = Load("lengths", Symbol("one")) if follows else Symbol("one") + 1
+    dims: Any = {"n": Dim("n"), "t": Dim("t", default=default)}
+    derived: Any = SimpleNamespace(variables=())
+    found = resting_on(["n"], dims, derived, [length], {"T": Symbol("t")}, lambda each: each.symbols())  # type: ignore[list-item]
+    assert ("n" in found) is rests
+    if rests:
+        assert found["n"].integers and not found["n"].sizes
+
+
+def test_heads_move_with_what_the_head_size_follows_from() -> None:
+    def ten(env: Any) -> int:
+        return 10
+
+    assert not RestingOn((), (("B", ten), ("E", ten)), False).moves_heads
+    assert RestingOn((), (("B", ten), ("D", ten)), False).moves_heads
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_what_every_space_asks_of_its_calls(name: str) -> None:
+    """That each size is shown; of tensors that may be lists, that these have rows."""
+    space = replace(SPACES[name])
+    names = {each.name for each in space.clauses}
+    split = {f"rows of a list of {spec.name}" for spec in space.operator.tensors if spec.split}
+    assert {"every size is shown", "small enough to run"} <= names
+    assert {each for each in names if each.startswith("rows of a list of")} == split
+
+
+def test_lengths_are_no_large_tensors() -> None:
+    large = WorkClauses(SPACES["relay_attention"], frozenset(), SPACES["relay_attention"].repairs)._large
+    assert {spec.kind for spec in large} and "lengths" not in {spec.kind for spec in large}
+    assert {"query", "key"} <= {spec.name for spec in large}
+
+
+def test_rules_over_elements_force_no_tensor() -> None:
+    """Of two that demand one, only that which looks at no elements is known beforehand."""
+    plain, looking = (
+        SimpleNamespace(condition=given("mask"), when=None, tensors=lambda seen=seen: seen, over={})
+        for seen in (frozenset(), frozenset({"mask"}))
+    )
+    for rules, found in (([plain], [("given(mask)", True)]), ([looking], [])):
+        told = forced_presence(SimpleNamespace(constraints=rules))  # type: ignore[arg-type]
+        assert [each[1:] for each in told] == found
+
+
+def test_tensors_that_are_absent_take_no_room() -> None:
+    space = SPACES["incre_flash_attention"]
+    large = WorkClauses(space, frozenset(), space.repairs)
+    env: Any = collections.defaultdict(lambda: 1 << 12)
+    env |= {given(spec.name).name: False for spec in space.operator.tensors}
+    env |= {f"layout({spec.name})": next(iter(spec.layouts), "") for spec in space.operator.tensors}
+    assert not list(large._elements(env))
+    env |= {given("query").name: True, "layout(query)": "BNSD"}
+    assert len(list(large._elements(env))) == 1
+
+
+@pytest.mark.parametrize(
+    ("bounds", "edges"),
+    [
+        ({"ge": 2, "le": 9}, {2, 9}),
+        ({"gt": 2, "lt": 9}, {3, 8}),
+        ({"gt": 2.5, "lt": 8.5}, {3, 8}),
+        ({"ge": 0}, {0}),
+    ],
+)
+def test_the_edges_of_a_range(bounds: dict[str, float], edges: set[int]) -> None:
+    space = SPACES["incre_flash_attention"]
+    assert set(space.range_edges(ParamSpec("count", int, **bounds))) == edges
+
+
+def test_numbers_that_mean_no_size_are_plain_ones_and_multiples() -> None:
+    space = SPACES["incre_flash_attention"]
+    found = set(space.param_values(ParamSpec("count", int, ge=0)))
+    assert {each for each in (*Values().plain, *MULTIPLES) if each >= 0} <= found

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.facts import kept
-from attndsl.expr import Symbol
+from attndsl.expr import Expr, Symbol
 from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import (
     Elementwise,
@@ -28,6 +28,7 @@ from attndsl.graph.nodes import (
     TopK,
     WindowSum,
 )
+from attndsl.lowering.match.schedule_options import MANY_ROWS
 from attndsl.spec.binding.call import Call
 from attndsl.tile.instructions.sort import GROUP as SORTED_TOGETHER
 from attndsl.tile.instructions.units import block_elements, repeat_elements
@@ -38,8 +39,12 @@ from attndsl.verify.space.argument_roles import integers_of
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import ANY, FEW, FILL, GAPS, GROUP, MASK, RAMP, SLOPE, SUNK, fill_of
 
+_RISING = 2
+"""By how much two counts of a window differ whose weights stay the same for a while."""
 _GROUPS = 3
 """Groups of sorted blocks of one tile: one more than a merge of pairs has."""
+_STEEP = 8.0
+"""The slope of scores of which the last ones shall be far larger than others of their tile."""
 _SLOTS, _FEW_POSITIONS = 2, 3
 """Slots for results of a vector core; positions of a batch row where each is a task whose keys shall
 be split, at most."""
@@ -76,7 +81,7 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     selects = any(isinstance(node, TopK) for node in space.nodes)  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
     of_parts = _of_split_keys(space) if split else _sorted_blocks(space) if selects else ()
-    return (*of_parts, _one_row(space), _last_row(space), _one_item(space))
+    return (*of_parts, *_many_heads(space), _one_row(space), _last_row(space), _one_item(space))
 
 
 def _of_split_keys(space: CaseSpace) -> Iterator[Demand]:
@@ -168,7 +173,7 @@ def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
         keys = _size(space, "T", lambda size: size == min(long), rng) if long else {}
         heads = [each for each in space.variables.get(GROUP, ()) if _LANES <= each <= space.schedule.max_rows]
         found = {FILL: RAMP, SLOPE: -1.0, **rows, **keys, **dict.fromkeys(lengths, "full")}
-        found |= _size(space, "K", lambda size: size == 1, rng) if rows else {}
+        found |= _size(space, "K", lambda size: size == 1, rng)
         found |= {GROUP: min(heads)} if heads else {}
         return found | own_pages(space, max(rows.values(), default=1), _TILES_OF_EVEN_SPLIT * tile)
 
@@ -250,6 +255,25 @@ def _one_item(space: CaseSpace) -> Demand:
     return Demand("a call of one item", pins, holds, ANY)
 
 
+def _many_heads(space: CaseSpace) -> Iterator[Demand]:
+    """More query heads a key/value head than a task has rows: a task of all its rows, and one of the rest."""
+    most, extents = space.schedule.max_rows, space.operator.axis_extents
+    if "N" not in extents or GROUP not in space.variables:
+        return
+    heads = MANY_ROWS + _ROWS_OF_STEP  # of any schedule
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        few = _size(space, "Q", lambda size: 0 < size <= _FEW_POSITIONS, rng)
+        one = _size(space, "B", lambda size: size == 1, rng) | _size(space, "K", lambda size: size == 1, rng)
+        return {**few, **one, GROUP: heads, **dict.fromkeys(space.repairs(extents["N"].symbols())[:1], heads)}
+
+    def holds(call: Call) -> bool:
+        group = call.extents.get("N", 1) // max(call.extents.get("K", 1), 1)
+        return group > MANY_ROWS and group % most != 0
+
+    yield Demand("more heads than a task has rows", pins, holds, ANY)
+
+
 def _last_row(space: CaseSpace) -> Demand:
     """Cores that get tasks of one row after tasks of many: the second vector core has none left then, but
     what it has begun is to be finished."""
@@ -276,17 +300,43 @@ def _last_row(space: CaseSpace) -> Demand:
 
 
 def _sorted_blocks(space: CaseSpace) -> Iterator[Demand]:
-    """Tiles of keys that end several groups of blocks that are selected from."""
-    steps = [node.step for node in space.nodes if isinstance(node, WindowSum)]
-    if not steps:
+    """Tiles of keys that end several groups of blocks that are selected from; the weights of a window rise,
+    stay and fall, where two counts can be so far apart."""
+    sums = [node for node in space.nodes if isinstance(node, WindowSum)]
+    if not sums:
         return
-    most = space.edges[0][0] // (_GROUPS * SORTED_TOGETHER)
-    small = (steps[0] >= 1) & (steps[0] <= most)
-    yield Demand(
-        "several groups of sorted blocks",
-        lambda rng: values_for(space, small, rng, holds=True) or {},
-        lambda call: bool(small.evaluate(call.env())),
-    )
+    step, counts = sums[0].step, sums[0].counts
+    small = (step >= 1) & (step <= space.edges[0][0] // (_GROUPS * SORTED_TOGETHER))
+    stays = small & (counts[0] >= counts[-1] + _RISING)
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        found = values_for(space, stays, rng, holds=True) or values_for(space, small, rng, holds=True)
+        return {FILL: "normal", SLOPE: 1.0, MASK: "none", **(found or {})}
+
+    yield Demand("several groups of sorted blocks", pins, lambda call: bool(small.evaluate(call.env())))
+    yield _whole_tile(space, step)
+
+
+def _whole_tile(space: CaseSpace, step: Expr) -> Demand:
+    """Items of one whole tile that follow each other on a core, whose last block ends behind it and has most
+    of its keys in it: the last keys have the largest scores, so that it is among many selected ones."""
+    tile, counts = space.edges[0][0], space.sizes_of("X")
+    crosses = (step > 1) & (2 * (tile % step) > step)
+    counting = [fill_of(spec.name) for spec in space.integers]
+    longest = [longest_of(spec.name).name for spec in space.integers if space.measures.get(spec.name) == "T"]
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        found = {FILL: RAMP, SLOPE: _STEEP, MASK: "none", **dict.fromkeys(counting, "full")}
+        found |= {name: tile for name in longest if tile in space.variables.get(name, ())}
+        found |= _size(space, "X", lambda size: size == max(counts), rng)
+        return found | (values_for(space, crosses, rng, holds=True) or {})
+
+    def holds(call: Call) -> bool:
+        work = work_of(space, call)
+        whole = bool((key_counts(call) == tile).any())
+        return work.several_a_core and work.tiles == 1 and whole and bool(crosses.evaluate(call.env()))
+
+    return Demand("items of one whole tile whose last block ends behind it", pins, holds, "edge many")
 
 
 def _several_rows(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from attndsl.verify.cases.features import declared_features, possible_features, 
 from attndsl.verify.cases.kernel_demands import Demand, demands
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.score_bounds import unbounded
-from attndsl.verify.cases.situations import Situation, situations
+from attndsl.verify.cases.situations import Situation, situations, situations_of_kernels
 from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes
 from attndsl.verify.space.solve import is_contradiction, solve
 from attndsl.verify.space.space import Assignment, CaseSpace
@@ -104,6 +104,13 @@ class NoCaseFound(UserError, RuntimeError):
         )
 
 
+def _may_have(kernel: WantedKernel, pins: Mapping[str, Any]) -> bool:
+    """Whether calls of a kernel may have these values, the tensors that it takes among them."""
+    taken: dict[str, Any] = {name: v for name, v in kernel.likely.items() if kind_of(name) == GIVEN}
+    taken |= kernel.pins
+    return all(taken.get(name, value) == value for name, value in pins.items())
+
+
 class ModeSearch:
     """The cases of one mode: what they have covered so far."""
 
@@ -141,7 +148,7 @@ class ModeSearch:
         }
         self.excluded = tuple(name for name, example in found.items() if example is None)
         self._never = {given(name).name: False for name in self.excluded}
-        self._situations = situations(space)
+        self._situations = (*situations(space), *(situations_of_kernels(space) if self._wanted else ()))
         if not may_be_wide(space, space.variables):
             self._hopeless.add(WIDE)
         heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)
@@ -407,14 +414,15 @@ class ModeSearch:
         if attempt >= _PINNED or number < 0 or number % 2 or not unmet:
             return {}
         pool = [each for each in unmet if each.first] if number % 4 == 0 else []
-        picked = pool or unmet
-        return dict(picked[int(rng.integers(len(picked)))].pins(rng))
+        picked, kernel = pool or unmet, self._wanted[turn % len(self._wanted)]
+        own = [pins for pins in (dict(each.pins(rng)) for each in picked) if _may_have(kernel, pins)]
+        return own[int(rng.integers(len(own)))] if own else {}
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
-        turn of few tasks with many keys, which most of them need, or of any work."""
+        turn of few tasks with many keys, which most of them need, of any work, or of wide rows."""
         of = len(self._wanted)
-        asking = (FEW, ANY)
+        asking = (FEW, ANY, WIDE)
         if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
             return None
         if WORKLOADS[self._place(turn)] not in asking:

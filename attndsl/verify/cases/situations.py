@@ -16,6 +16,7 @@ import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Load
+from attndsl.expr.argument_facts import given, layout_of
 from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.deciding_values import branch_conditions, values_for
 from attndsl.verify.cases.features import key_counts, tile_of
@@ -42,6 +43,28 @@ class Situation:
 def situations(space: CaseSpace) -> tuple[Situation, ...]:
     """Those that some values of the variables make; that a legal call is in each is not known."""
     return (*_branches(space), *_defaults(space), *_windows(space), *_range_edges(space), *_rows(space))
+
+
+@kept
+def situations_of_kernels(space: CaseSpace) -> tuple[Situation, ...]:
+    """What cases of a kernel are asked for besides: each layout that no other choice decides, as one kernel
+    reads a tensor in several ways. Cases of no kernel have them as features."""
+    return tuple(_layouts(space))
+
+
+def _layouts(space: CaseSpace) -> Iterator[Situation]:
+    for spec in space.operator.tensors:
+        free = [key for key, layout in spec.layouts.items() if layout.when is None]
+        for key in free if len(spec.layouts) > 1 else ():
+            pins = {layout_of(spec.name).name: key} | ({given(spec.name).name: True} if spec.optional else {})
+            yield _in_layout(spec.name, key, {name: v for name, v in pins.items() if name in space.variables})
+
+
+def _in_layout(name: str, key: str, pins: Pins) -> Situation:
+    def holds(call: Call) -> bool:
+        return name in call.present and call.layouts.get(name) == key
+
+    return Situation(f"{name} as {key}", lambda rng: pins, holds, first=True)
 
 
 def _branches(space: CaseSpace) -> Iterator[Situation]:

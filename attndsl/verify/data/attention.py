@@ -234,8 +234,12 @@ class AttentionFiller:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
         elif kind in ("ramp", SUNK):
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
-            rise, depth = (30.0, DEPTH) if asked is None else (min(_STEP * steps, _MOST_RISE), _DEEPER)
-            steep = rise if kind == "ramp" else math.copysign(depth, self.factor)
+            rise, depth = (
+                (30.0, DEPTH) if asked is None else (min(_STEP * steps * abs(asked), _MOST_RISE), _DEEPER)
+            )
+            signed = kind == SUNK or asked is not None  # the scores have the slope, whatever their factor is
+            steep = rise if kind == "ramp" else depth
+            steep = math.copysign(steep, self.factor) if signed else steep
             query = 0.1 * query + code * min(max(steep / reach, -1e4), 1e4)
         elif kind == LEVEL:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]

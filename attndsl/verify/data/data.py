@@ -371,7 +371,9 @@ class Filler:
             if self.space.operator.tensor(name).at_least:
                 more = int(self.rng.choice(_EXTRA))
                 shape = tuple(size + more for size in shape)
-            own = "random" if name in self.roles.named(argument_roles.FORCED) else kind
+            own = kind
+            if name in self.roles.named(argument_roles.FORCED):  # scores that have a slope may decide alone
+                own = "none" if kind == "none" and SLOPE in self.assignment else "random"
             hidden = pattern(self.rng, own, shape, self._readable(shape, count))
             hidden = ~hidden if name in shows else hidden
             marks = self.rng.integers(1, 100, hidden.shape) if self.dtype(name) != "bool" else 1
