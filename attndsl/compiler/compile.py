@@ -19,7 +19,7 @@ from attndsl.lowering.errors import (
     StoredScheduleRefused,
     TooManyEvents,
 )
-from attndsl.lowering.lower import first_draft, lower
+from attndsl.lowering.lower import first_draft, gathers_sums, lower
 from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.required_options import least_options, required_options
@@ -163,7 +163,8 @@ def _compile(
         except NamesTaken as clash:
             found, signature = None, _with_other_names(signature, clash)
         except (DoesNotFit, TooManyEvents) as reason:
-            smaller_one = _smaller(reason, schedule, room)
+            gathers = gathers_sums(computation, signature, schedule, operator.device)
+            smaller_one = _smaller(reason, schedule, replace(room, gathers=gathers))
             if smaller_one is None:
                 raise
             schedule = smaller_one

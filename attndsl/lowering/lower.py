@@ -9,6 +9,7 @@ from attndsl.expr import Expr
 from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.few_keys import with_rows_of_few_keys
+from attndsl.lowering.attention.gathered_sums import with_gathered_sums
 from attndsl.lowering.attention.item_turns import item_of_turn, turn_of, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
@@ -61,6 +62,18 @@ def with_hoisted_loads(program: Program) -> Program:
     return program.with_(body=value_numbering(hoist_scalar_loads(program.body)))
 
 
+def gathers_sums(
+    computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
+) -> bool:
+    """Whether weighted sums are added up in the workspace.
+
+    Raises:
+        As :func:`first_draft`.
+    """
+    contexts = attention_contexts(computation, signature, schedule, device, Inventory())
+    return any(context.gathers_sums for context in with_gathered_sums(all_continuous(contexts)))
+
+
 def first_draft(
     computation: Computation, signature: KernelSignature, schedule: Schedule, device: Device
 ) -> Program:
@@ -71,7 +84,7 @@ def first_draft(
     """
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
-    contexts = with_item_order(with_rows_of_few_keys(all_continuous(contexts)))
+    contexts = with_item_order(with_rows_of_few_keys(with_gathered_sums(all_continuous(contexts))))
     with inventory.about("work"):
         add_work_fields(contexts)
     inputs = [

@@ -74,6 +74,8 @@ def _pipelined(loop: Pipelined, depth: int) -> list[str]:
         behind += "" if when is None else f" if {when}"
         lines.append(f"{pad}{_INDENT}{headline(stage)}{behind}:  # {stage.where}")
         lines += _lines(stage.body, depth + 2)
+    for ring in loop.sums:
+        lines.append(f"{pad}{_INDENT}sums of a run in {ring.name}")
     return lines
 
 

@@ -276,7 +276,8 @@ class Pipelined(Statement):
     last run has as many steps as the deepest lag, without work of their own.
     ``when``: for each stage the condition under which it has work in an iteration, None: always; for a
     continuous loop only. ``shorter``: rings with fewer slots than the others, and how many; for a continuous
-    loop only.
+    loop only. ``sums``: rings in which the iterations of a run are added up, in the slot of the run; for a
+    continuous loop only.
     """
 
     var: Symbol
@@ -288,6 +289,7 @@ class Pipelined(Statement):
     steps: Steps | None = None
     when: tuple[Expr | None, ...] = ()
     shorter: tuple[tuple[GlobalTensor, int], ...] = ()
+    sums: tuple[GlobalTensor, ...] = ()
 
     @property
     def continuous(self) -> bool:

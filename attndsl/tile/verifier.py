@@ -15,7 +15,7 @@ from attndsl.base.facts import kept
 from attndsl.expr import Element, Expr, OneOf, Select
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions import Instruction, IsBelow
 from attndsl.tile.instructions.units import UNITS
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
 from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names, step_counters
@@ -149,8 +149,8 @@ def _given(value: Expr) -> Iterator[Expr]:
 def flags_are_uniform(program: Program) -> Iterator[str]:
     """Control flow around a cross-core flag depends only on values that all cores of a block share.
 
-    An array that was collected counts among the scalars, by its name. Steps of a continuous pipeline are
-    counted alike on all cores, whatever scalars they keep.
+    An array that was collected counts among the scalars, by its name. What memory holds may differ. Steps of
+    a continuous pipeline are counted alike on all cores, whatever scalars they keep.
     """
     for tree in program.trees():
         yield from _uniform(tree, frozenset({SUB_BLOCK.name}))
@@ -159,7 +159,7 @@ def flags_are_uniform(program: Program) -> Iterator[str]:
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
         depends = frozenset() if isinstance(child, KeepScalars) else names_of(child) & varying
-        if depends and defined(child):
+        if defined(child) and (depends or isinstance(child, IsBelow)):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):
             varying = varying | {child.array.name}

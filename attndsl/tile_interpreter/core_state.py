@@ -229,6 +229,10 @@ class CoreState:
                 self._tensors[tensor] = self._memory[tensor.name]
         return self._tensors[tensor]
 
+    def define(self, name: str, value: bool) -> None:
+        """Give a scalar a value for what follows."""
+        self.scalars[name] = value
+
     def raise_flag(self, flag: SetCrossFlag) -> None:
         """Raise a cross-core flag."""
         self._device.raise_flag(self, flag)

@@ -16,7 +16,7 @@ from attndsl.base.facts import kept
 from attndsl.expr.compiled_evaluation import Function, definitions, evaluator, integers
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalRegion
-from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions import Fixpipe, Instruction
 from attndsl.tile.instructions.vector import OnArrays
 from attndsl.tile.scalars import extents_of, loads
 from attndsl.tile.statements import (
@@ -199,6 +199,8 @@ def _ring_of(item: Instruction) -> GlobalRegion | None:
     region = getattr(item, "dst", None)
     if item.core is not Core.AIC or not isinstance(region, GlobalRegion):
         return None
+    if isinstance(item, Fixpipe) and not item.never_adds:
+        return None  # all tiles of an item go to one place
     return region if region.tensor.role == "workspace" and region.tensor.shared == "block" else None
 
 

@@ -34,7 +34,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "max_rows": (64, 128, 256),
     "tile_k": (128, 256, 384, 512, 768, 1024),
     "rows": (8, 16, 32),
-    "result_rows": ("auto", 32),
+    "result_rows": ("auto", 8, 32),
     "base_n": (64, 128, 256),
     "base_k": (64, 128),
     "value_n": ("auto", 64, 128, 256),
@@ -44,6 +44,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "value_source": ("auto", "memory", "keys"),
     "prob_layout": ("rows", "fractals"),
     "key_copies": ("parts", "whole"),
+    "sums": ("auto", "vector", "workspace"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 

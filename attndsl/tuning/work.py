@@ -22,7 +22,7 @@ from attndsl.expr.nodes import global_key
 from attndsl.target import Core, Device, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Instruction
+from attndsl.tile.instructions import Instruction, IsBelow
 from attndsl.tile.instructions.base import Place
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
 from attndsl.tile.scalars import step_counters
@@ -387,6 +387,10 @@ class _Present:
         """As :meth:`slot`."""
         raise NotImplementedError(tensor.name)
 
+    def define(self, name: str, value: bool) -> None:
+        """As :meth:`slot`."""
+        raise NotImplementedError(name)
+
 
 class _Asked(_Present):
     """Notes what an instruction's amount of work depends on."""
@@ -417,6 +421,8 @@ def _exprs(statement: Statement) -> tuple[Expr, ...]:
     """What the scalars that a statement defines depend on."""
     if isinstance(statement, Let):
         return (statement.value,)
+    if isinstance(statement, IsBelow):
+        return ()
     if isinstance(statement, Collect):
         return (statement.extent, statement.condition, statement.begin, statement.skip, statement.place)
     assert isinstance(statement, PickTensor)
@@ -429,7 +435,7 @@ def _bound(statement: Statement) -> frozenset[str]:
 
 def _defines(statement: Statement) -> frozenset[str]:
     """Names that a statement gives a value for those after it."""
-    if isinstance(statement, Let):
+    if isinstance(statement, Let | IsBelow):
         return frozenset((statement.symbol.name,))
     if isinstance(statement, Collect):
         return frozenset((statement.array.name, statement.count.name))
@@ -457,6 +463,14 @@ def _definition(statement: Statement) -> _Act:
             scalars[name] = value(scalars)
 
         return let
+    if isinstance(statement, IsBelow):
+        # what memories hold is not known: what is done for rare numbers is not counted
+        told = statement.symbol.name
+
+        def no(scalars: Scalars, _: Counts) -> None:
+            scalars[told] = False
+
+        return no
     if isinstance(statement, Collect):
         array, count, place = statement.array.name, statement.count.name, evaluator(statement.place)
 

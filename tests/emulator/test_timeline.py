@@ -235,6 +235,15 @@ KERNEL(steered, KERNEL_TYPE_AIV_ONLY, {
     PipeBarrier<PIPE_V>();
   }
 })
+KERNEL(looked_at, KERNEL_TYPE_AIV_ONLY, {
+  DataCopy(p.x, p.in, 64);
+  SetFlag<HardEvent::MTE2_V>(0);
+  WaitFlag<HardEvent::MTE2_V>(0);
+  Adds(p.y, p.x, 1.0f, 64);
+  SetFlag<HardEvent::V_S>(0);
+  WaitFlag<HardEvent::V_S>(0);
+  for (float i = 0; i < p.y.GetValue(0); ++i) Adds(p.x, p.x, 1.0f, 64);
+})
 KERNEL(reordered, KERNEL_TYPE_AIC_ONLY, {
   TBuf<TPosition::A1> l1;
   pipe.InitBuffer(l1, 8192);
@@ -647,6 +656,17 @@ def test_what_the_scalar_unit_wrote_is_real_wherever_it_is_copied(kernels, timin
     for count in (1, 5):
         report = run(kernels["steered"], FREE | {"Adds": Cost(0, 1, "test")}, first=count, timing=timing)
         assert report.counters["busy_cycles"]["V"] == pytest.approx(count)
+
+
+@pytest.mark.parametrize(("size", "found"), [(8192, 4), (1 << 20, 0)])
+def test_what_nothing_has_computed_is_read_as_0(kernels, size, found):
+    """Without data a sum of what was loaded is known of small arrays alone."""
+    data, out = np.full(size, 3, np.float32), np.zeros(4096, np.float32)
+    costs = cost_lines(FREE | {"Adds": Cost(0, 1, "test")}, RATES)
+    report = kernels["looked_at"].run(
+        1, [Argument("in", data), Argument("out", out)], knobs=Knobs(timing=True), costs=costs
+    )
+    assert report.counters["busy_cycles"]["V"] == pytest.approx(1 + found)
 
 
 def test_every_operation_has_a_cost_and_every_cost_an_operation():

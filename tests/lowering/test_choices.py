@@ -63,7 +63,8 @@ WORDS = {
     "score_slots": ("auto", "ring", "prefetch"), "value_source": ("auto", "memory", "keys"),
     "first_stores": ("auto", "vector", "cube"),
     "prob_layout": ("rows", "fractals"), "few_keys": ("same", "auto", "double"),
-    "key_copies": ("parts", "whole"), "score_dtype": ("float32", "float16"),
+    "key_copies": ("parts", "whole"), "sums": ("auto", "vector", "workspace"),
+    "score_dtype": ("float32", "float16"),
 }  # fmt: skip
 
 

@@ -372,6 +372,12 @@ def test_the_text_of_a_helper_tells_in_what_it_counts() -> None:
     assert changes(data_rules.tails, some) == [some.replace("keys", "keys - 1")]
 
 
+def test_a_store_that_adds_may_replace_and_the_other_way_round() -> None:
+    assert changes(data_rules.stale_rings, "SetAtomicAdd<float>();") == [";"]
+    assert changes(data_rules.stale_rings, "SetAtomicNone();") == [";"]
+    assert changes(data_rules.stale_rings, "SetMaskNorm();") == []
+
+
 def test_the_text_of_a_helper_tells_its_pipe() -> None:
     assert changes(data_rules.dropped_rescales, "MulRows<2>(accumulator_, rescale_);") == [";"]
     assert changes(data_rules.dropped_rescales, "LoadTwice(rescale_, 8);") == []

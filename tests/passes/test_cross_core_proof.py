@@ -330,7 +330,7 @@ def test_the_proof_agrees_with_every_interleaving(lags, depth):
 
 def _can_overwrite(cores, lags, rings, depth, runs) -> bool:
     """Let the writer of each ring run as far ahead as flags allow while its reader stands still."""
-    order = {core: slot_reuse._executions(cores, lags, core, runs) for core in Core}
+    order = {core: slot_reuse.executions(cores, lags, core, runs) for core in Core}
     for ahead, number in itertools.product(Core, range(len(rings))):
         writer, _ = rings[number]
         if cores[writer] is not ahead:

@@ -57,6 +57,9 @@ class Bench:
     def tensor(self, target: GlobalTensor) -> np.ndarray[Any, Any]:
         return self.memory[target]
 
+    def define(self, name: str, value: bool) -> None:
+        self.scalars[name] = value
+
 
 class Names:
     """Operands spelled by their own names."""

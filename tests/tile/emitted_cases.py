@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Const, as_expr
+from attndsl.expr import Const, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import (
@@ -17,6 +17,7 @@ from attndsl.tile.instructions import (
     FillLanes,
     Fixpipe,
     Instruction,
+    IsBelow,
     LoadBlocks,
     LoadFractals,
     LoadNz,
@@ -106,6 +107,7 @@ VECTOR: dict[str, Instruction] = {
     "block_max": BlockReduce(op="Max", dst=grid(OUT, 6, 8, 8), src=grid(X, 6, 64, 128)),
     "block_sum": BlockReduce(op="Sum", dst=grid(OUT, 6, 8, 64), src=grid(X, 6, 64, 64)),
     "block_sum_of_one_repeat": BlockReduce(op="Sum", dst=line(OUT, 8), src=line(X, 64, 8)),
+    "is_below": IsBelow(symbol=Symbol("below"), src=X.region(5, 1, 1), bound=Const(0)),
     "spread": BroadcastRows(dst=grid(OUT, 2, 64, 64), src=line(X, 16, 8)),
     "spread_apart": BroadcastRows(dst=grid(OUT, 2, 64, 128), src=line(X, 16, 8)),
     "compare_half": CompareWithScalar(
@@ -190,4 +192,6 @@ CUBE: tuple[Instruction, ...] = (
     ),
     _multiply(M16, N, K, True),
     Fixpipe(dst=SUMS.region(0, M, N16, N16), src=RESULT.region(), m=as_expr(M16)),
+    # the second time the product is added to what is there
+    Fixpipe(dst=SUMS.region(0, M, N16, N16), src=RESULT.region(), m=as_expr(M16), adds=Const(True)),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.expr import Const, OneOf, Symbol, as_expr
 from attndsl.target import MemorySpace
@@ -18,6 +18,7 @@ from attndsl.tile.instructions import (
     FillLanes,
     Fixpipe,
     Instruction,
+    IsBelow,
     LoadBlocks,
     LoadFractals,
     LoadNz,
@@ -138,6 +139,24 @@ LIMITS = (
     Limit("blocks on a block", blocks(offset=8), blocks(offset=16), "element offset is 8"),
     Limit("blocks as they are", blocks(source=gm32), blocks(), "destination is float16, needs float32"),
     Limit("as many rows as a copy has", blocks(rows=4096), blocks(rows=4095), "number of rows is 4096"),
+    Limit(
+        "the scalar unit reads UB",
+        IsBelow(symbol=Symbol("below"), src=l1_32.region(0, 1, 1), bound=Const(0)),
+        IsBelow(symbol=Symbol("below"), src=f32.region(0, 1, 1), bound=Const(0)),
+        "is in L1, needs UB",
+    ),
+    Limit(
+        "the scalar unit compares fp32",
+        IsBelow(symbol=Symbol("below"), src=f16.region(0, 1, 1), bound=Const(0)),
+        IsBelow(symbol=Symbol("below"), src=f32.region(3, 1, 1), bound=Const(0)),
+        "source is float16",
+    ),
+    Limit(
+        "the scalar unit reads one number",
+        IsBelow(symbol=Symbol("below"), src=f32.region(0, 1, 2), bound=Const(0)),
+        IsBelow(symbol=Symbol("below"), src=f32.region(1, 1, 1), bound=Const(0)),
+        "is more than one number",
+    ),
     Limit(
         "vector operands live in UB",
         Fill(dst=row(l1), value=ONE),
@@ -468,6 +487,12 @@ LIMITS = (
         fixpipe(gmb16.region(0, 4, 16, 16), l0c.region()),
         fixpipe(gm16.region(0, 4, 16, 16), l0c.region()),
         "destination is bfloat16",
+    ),
+    Limit(
+        "Fixpipe adds fp32 alone",
+        replace(fixpipe(gm16.region(0, 4, 16, 16), l0c.region()), adds=Symbol("tile") > 0),
+        replace(fixpipe(gm32.region(0, 4, 16, 16), l0c.region()), adds=Symbol("tile") > 0),
+        "what is added to is float16, needs float32",
     ),
     Limit(
         "Fixpipe writes whole column groups",

@@ -235,6 +235,13 @@ def test_fixpipe(rows, groups, gap):
     assert np.array_equal(got[:rows, :cols], matrix[:rows])
     assert (got[:rows, cols:] == 5).all()
     assert (got[rows] == 5).all()
+    before, region = bench.tensor(out).copy(), out.region(0, rows, cols, cols + gap)
+    for adds, factor in ((Symbol("tile") > 1, 0), (Symbol("tile") > 0, 1)):
+        bench.scalars["tile"] = 1
+        Fixpipe(dst=region, src=c.region(), m=as_expr(m), adds=adds).run(bench)
+        added = bench.tensor(out).reshape(rows + 1, cols + gap) - before.reshape(rows + 1, cols + gap)
+        assert np.array_equal(added[:rows, :cols], factor * matrix[:rows]), "added where the condition holds"
+        assert not added[:rows, cols:].any() and not added[rows].any()
 
 
 def test_offsets_into_the_accumulator():

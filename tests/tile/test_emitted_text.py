@@ -145,6 +145,6 @@ def test_cube_instructions():
     emulated = {arg.name: arg.array for arg in args}
     scores = 2 * query @ keys.T
     assert not np.array_equal(scores.astype(np.float16), scores)
-    for item, expected in ((SCORES, scores), (NARROW, scores.astype(np.float16)), (SUMS, query @ cols)):
+    for item, expected in ((SCORES, scores), (NARROW, scores.astype(np.float16)), (SUMS, 2 * query @ cols)):
         for got in (bench.tensor(item), emulated[item.name]):
             assert np.array_equal(got.reshape(M, N16)[:, :N], expected), item.name

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from attndsl.expr import Symbol
+from attndsl.target import Pipe
 from attndsl.target.costs import COSTS
 from attndsl.tile.instructions import (
     Binary,
@@ -90,9 +91,9 @@ def _all_operations() -> list[Instruction]:
 
 
 def test_every_operation_has_a_cost():
-    """In cycles that grow with the work."""
+    """In cycles that grow with the work; the scalar unit reads one number."""
     bench = Bench()
-    for item in _all_operations():
+    for item in (each for each in _all_operations() if each.pipe is not Pipe.S):
         assert item.cycles(bench, COSTS) > COSTS[item.cost_key].head and item.units(bench) > 0, (
             item.describe()
         )

@@ -16,7 +16,7 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core, MemorySpace
 from attndsl.tile import verifier
 from attndsl.tile.buffers import ScalarArray
-from attndsl.tile.instructions import Fill, LoadNz
+from attndsl.tile.instructions import Fill, IsBelow, LoadNz
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program, Property
 from attndsl.tile.statements import (
     Alloc,
@@ -167,6 +167,16 @@ def flag_of_what_one_vector_core_collected() -> Program:
     return _flag_under_collected(Symbol("e") == SUB_BLOCK)
 
 
+def flag_of_what_memory_holds() -> Program:
+    number = next(each for each in compiled().program.buffers() if each.name == "newMax")
+    seen = IsBelow(symbol=Symbol("seen"), src=number.region(0, 1, 1), bound=Const(0))
+    return with_first(
+        Core.AIV,
+        lambda item: isinstance(item, WaitCrossFlag),
+        lambda item: seq(seen, If(condition=Symbol("seen"), then=seq(item))),
+    )
+
+
 def list_without_a_pick() -> Program:
     def change(item: Statement) -> Statement:
         assert isinstance(item, LoadNz)
@@ -312,6 +322,7 @@ BROKEN = (
     (verifier.flags_are_uniform, flag_of_some_rows, "condition on rows"),
     (verifier.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),
     (verifier.flags_are_uniform, flag_of_what_one_vector_core_collected, "condition on chosen, number"),
+    (verifier.flags_are_uniform, flag_of_what_memory_holds, "condition on seen"),
     (verifier.what_is_read_was_chosen, list_without_a_pick, "of which no element was picked"),
     (verifier.flags_are_in_range, flag_of_sync_all, "has id 11"),
     (verifier.flags_are_in_range, counter_overflow, "16 flags may be outstanding, a counter holds 15"),

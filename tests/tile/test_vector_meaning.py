@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attndsl.expr import Const, as_expr
+from attndsl.expr import Const, Symbol, as_expr
 from attndsl.tile.instructions import (
     AddScaled,
     Binary,
@@ -22,6 +22,7 @@ from attndsl.tile.instructions import (
     Convert,
     Fill,
     FillLanes,
+    IsBelow,
     LoadRows,
     RowReduce,
     SelectOrScalar,
@@ -246,6 +247,16 @@ def test_comparisons(mode, expected, lanes):
     else:
         CompareWithScalar(dst=dst, src=source, scalar=Const(2), mode=mode).run(bench)
     assert [bench.slot(bits)[0] >> lane & 1 for lane in range(4)] == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "below"), [(-1.0, True), (0.25, False), (0.5, False), (-math.inf, True), (math.nan, True)]
+)
+def test_a_number_below_a_bound(number: float, below: bool) -> None:
+    bench, x = Bench(), buffer("x", "float32", 16)
+    bench.put(x, [7.0] * 9 + [number] + [7.0] * 6)
+    IsBelow(symbol=Symbol("below"), src=x.region(9, 1, 1), bound=Const(0.25)).run(bench)
+    assert bench.scalars["below"] is below
 
 
 def test_a_scaled_sum_adds_to_what_is_there() -> None:

@@ -104,6 +104,8 @@ uint64_t scalar_load(Place from, uint32_t bytes, const char* what, const SourceL
   ins.reads(from, extent(from, bytes));
   if (from.memory) ins.aligned(from, bytes, "the value");
   if (!ins.admit(scalar_work(from, Op::ScalarLoad, Op::ScalarLoadGlobal))) return 0;
+  // without data, what nothing has computed is taken for 0
+  if (machine->knobs.timing && from.memory->kind == MemoryKind::UB && !core->real_blocks.has_all(from.at / kBlock, 1)) return 0;
   if (!from.memory->is_defined(from.at, bytes)) ins.undefined_reaches("a scalar", from.memory, from.at, bytes);
   uint64_t bits = 0;
   const uint8_t* current = from.memory->data + from.at;

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Expr
+from attndsl.lowering.attention.gathered_sums import rescale_sums
 from attndsl.lowering.attention.item_steps import FIRST_STEP, LAST_STEP, has_keys, key_steps
 from attndsl.lowering.attention.item_turns import has_item
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
@@ -17,6 +18,7 @@ from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS, TILE
+from attndsl.lowering.emit.workspace_rings import out_ring
 from attndsl.tile.statements import Pipelined, Seq, Stage, Statement, Steps, as_stage, seq
 
 _Step = tuple[Stage | None, int, Expr]
@@ -60,7 +62,8 @@ def attention_loop(
     lag = context.schedule.prefetch_distance
     lead = context.schedule.widen_lead if context.widens else 0
     keyed = has_keys(context)
-    start, sums = start_rows(context), start_sums(context, always=only_tile is None)
+    start, gathers = start_rows(context), context.gathers_sums
+    sums = None if gathers else start_sums(context, always=only_tile is None)
     steps: list[_Step] = [
         (widen_rows(context, context.keys), 0, keyed),
         (score_tile(context), lead, keyed),
@@ -68,7 +71,7 @@ def attention_loop(
         (further.of_tile if further else None, lead, keyed),
         (widen_rows(context, context.values), lead, keyed),
         (weighted_tile(context), lag, keyed),
-        (update_tile(context, modifiers, only_tile), lag, keyed),
+        (rescale_sums(context) if gathers else update_tile(context, modifiers, only_tile), lag, keyed),
     ]
     scalars, first = (further.scalars, further.begin) if further else ((), None)
     last = further.finish if further else ()
@@ -107,6 +110,7 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         steps=_counted_steps(context) if context.continuous else None,
         when=tuple(when for _, _, when in present) if context.continuous else (),
         shorter=((scores_of(context), int(context.prefetch.value)),) if context.waits_first else (),
+        sums=(out_ring(context),) if context.gathers_sums else (),
         where=context.where,
     )
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.few_keys import rows_of_tile
+from attndsl.lowering.attention.gathered_sums import below_limit, note_growth
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
@@ -219,7 +220,7 @@ def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _Ti
             *scored(context, modifiers, scores),
             *_update_maximum(context),
             *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
-            *exponentials(context, b.new_max),
+            *exponentials(context, b.new_max, beside=note_growth(context) if context.gathers_sums else ()),
             *_rescaling(context),
             *sums.of_exponentials,
             *factors(context, modifiers),
@@ -252,7 +253,8 @@ def _update_maximum(context: Context) -> list[Statement]:
     )
     joined = Binary(op="Max", dst=new_max, first=row_max, second=tile_max)
     only = alone(context)
-    reduced = [*reduce_tile(context, "Max", LOWEST), joined]
+    limited = below_limit(context) if context.gathers_sums else []
+    reduced = [*reduce_tile(context, "Max", LOWEST), *limited, joined]
     if only is not None:
         # of few keys the lowest number, which the maximum of an only tile is joined with, is among them
         blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
@@ -265,8 +267,9 @@ def _update_maximum(context: Context) -> list[Statement]:
             otherwise=seq(of_tile, joined),
         )
         reduced = [*reduce_tile(context, "Max", LOWEST, blocks), last]
+    largest = "row maximum of the tile" + (" less what it may grow by" if limited else "")
     return [
-        Note(text="newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax"),
+        Note(text=f"newMax = max(rowMax, {largest}); rescale = rowMax - newMax"),
         *reduced,
         Binary(op="Sub", dst=rescale, first=row_max, second=new_max),
     ]

@@ -148,13 +148,19 @@ def fill_tail(context: Context, value: Expr) -> Statement:
     return If(condition=KEYS % REPEAT_LANES != 0, then=seq(fill))
 
 
-def exponentials(context: Context, maximum: Buffer, offset: Expr | int = 0) -> list[Statement]:
-    """``score = exp(score - maximum)``, zero in the lanes after the last key, which hold -inf."""
+def exponentials(
+    context: Context, maximum: Buffer, offset: Expr | int = 0, beside: Sequence[Statement] = ()
+) -> list[Statement]:
+    """``score = exp(score - maximum)``, zero in the lanes after the last key, which hold -inf.
+
+    ``beside``: what is done while the differences come, for which it does not wait.
+    """
     b = vector_buffers(context)
     span = whole(b.score, 0, SPAN)
     return [
         Note(text=f"score = exp(score - {maximum.name})"),
         broadcast(context, b.row_blocks, maximum, offset),
         by_row(context, "Sub", b.score, b.row_blocks),
+        *beside,
         *seen_lanes(context, [Unary(op="Exp", dst=span, src=span)]),
     ]

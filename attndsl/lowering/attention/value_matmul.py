@@ -9,6 +9,7 @@ from attndsl.lowering.attention.cube_buffers import (
     keys_of_piece,
     loads_wide_values,
 )
+from attndsl.lowering.attention.gathered_sums import adds_to_slot, sums_slot
 from attndsl.lowering.attention.kept_keys import KeptPart, handed, keeps_keys, kept_parts
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
@@ -31,7 +32,7 @@ from attndsl.lowering.attention.matmul_operands import (
 from attndsl.lowering.attention.probabilities import load as load_probabilities
 from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, SLOT, TASK_ROWS
+from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS
 from attndsl.lowering.emit.workspace_rings import out_ring
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.target import Core
@@ -100,11 +101,12 @@ def _sums(context: Context, column: Expr, width: Expr, block: Seq) -> Alloc:
     """
     where, b, size = context.values.where, cube_buffers(context), context.padded_value_size
     over_keys = For(var=_K0, runs=True, end=KEYS, step=context.base_k, body=block, where=where)
-    place = SLOT * context.rows.rows_per_task(context) * size
+    place = sums_slot(context) * context.rows.rows_per_task(context) * size
     out = Fixpipe(
         dst=out_ring(context).region(place + column, TASK_ROWS, width, size),
         src=b.product.region(),
         m=PADDED_ROWS,
+        adds=adds_to_slot(context),
         where=where,
     )
     return Alloc(buffers=(b.product,), body=seq(over_keys, out))
@@ -186,7 +188,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     """Weighted sums of a tile for each band of rows, the values of the tile in L1 for all of them."""
     values, b = context.values, cube_buffers(context)
     piece, cols, padded_size = keys_of_piece(context), Symbol("pieceKeys"), context.padded_value_size
-    slot = SLOT * context.rows.rows_per_task(context)
+    slot = sums_slot(context) * context.rows.rows_per_task(context)
     load = load_probabilities(
         context,
         b.prob.region(),
@@ -213,6 +215,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         dst=out_ring(context).region((slot + BAND) * padded_size + d0, ROWS_OF_BAND, width, padded_size),
         src=b.product.region(),
         m=FRACTALS_OF_BAND * FRACTAL_SIZE,
+        adds=adds_to_slot(context),
         where=values.where,
     )
     bands = over_bands(context, Alloc(buffers=(b.product,), body=seq(over_keys, store)))

@@ -68,6 +68,8 @@ class Emitter:
         of_results: a vector step is one on weighted sums and results, else on scores.
         of_core: a vector step has all rows of a vector core.
         doubles_rows: a vector step on the scores of few keys has twice as many rows (attention/few_keys.py).
+        gathers_sums: weighted sums of an item's tiles are added up in the workspace
+            (attention/gathered_sums.py).
     """
 
     signature: KernelSignature
@@ -82,6 +84,7 @@ class Emitter:
     of_results: bool = False
     of_core: bool = False
     doubles_rows: bool = False
+    gathers_sums: bool = False
 
     @property
     def dtype(self) -> str:

@@ -43,10 +43,10 @@ def has_long_rows(emit: Emitter) -> bool:
 def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
     """Where the fp32 rows of a step leave from: a buffer of this name.
 
-    With several bands of rows, or very long ones, which take most of the unified buffer, it is the place of
-    partials that arrive. That takes events of its own, of which other kernels have too few.
+    With several bands of rows, or very long ones, whose sums take most of the unified buffer, it is the place
+    of partials that arrive. That takes events of its own, of which other kernels have too few.
     """
-    if emit.schedule.max_rows > BAND_ROWS or has_long_rows(emit):
+    if not emit.gathers_sums and (emit.schedule.max_rows > BAND_ROWS or has_long_rows(emit)):
         return vector_buffers(emit).partial
     size = emit.rows_per_step * emit.padded_value_size
     return emit.in_ub(name, "float32", size, meaning, emit.schedule.result_slots)
@@ -101,6 +101,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     steps = step * 2 if emit.doubles_rows else step
     most, statistics = maximum(steps, results), emit.most_rows * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
+    summed = results if emit.gathers_sums else rows  # those of merged partials alone
     widened = emit.narrows_scores  # these arrive in a place of their own
     score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", 1 if widened else slots)
     prob = _probabilities(emit, tile)
@@ -115,7 +116,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),
-        accumulator=ub("accumulator", "float32", rows * padded_size, "running weighted sum of each row"),
+        accumulator=ub("accumulator", "float32", summed * padded_size, "running weighted sum of each row"),
         partial=ub(
             "partial",
             "float32",

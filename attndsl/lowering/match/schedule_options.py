@@ -33,8 +33,9 @@ NARROW_SCORES = (
     "products of queries and keys are at most 65504."
 )
 """What is told of kernels that do."""
-OF_NARROW_SCORES: Mapping[str, int | str] = {"ring": 5}
-"""Defaults of prompts whose scores pass in fp16: vector cores limit them, which need tiles to go on with."""
+OF_NARROW_SCORES: Mapping[str, int | str] = {"ring": 5, "rows": 32, "result_rows": 8}
+"""Defaults of prompts whose scores pass in fp16: vector cores limit them, which need tiles to go on with, and
+steps of many rows, for which sums in the workspace leave room."""
 NARROW_HEAD = 64
 """Channels of a head whose products take the cube no longer than its softmax takes the vector cores."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {
@@ -105,6 +106,9 @@ class Schedule:
             for its product, or "whole". Bears on tasks of one band of rows.
         few_keys: score rows of a vector step where an item's only tile has no more keys than half a tile:
             "same": ``rows``; "double": twice as many; "auto": "double" where that can be.
+        sums: where weighted sums of an item's tiles are added up: "vector": by the vector cores, in the
+            unified buffer, to which those of each tile come; "workspace": by the cube's stores, so that they
+            come once an item; "auto": in the workspace for tasks of several bands of rows, where they can be.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -135,6 +139,7 @@ class Schedule:
     prob_layout: str = "rows"
     key_copies: str = "parts"
     few_keys: str = "same"
+    sums: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -246,6 +251,7 @@ _LEGAL = {
     "prob_layout": Legal(words=("rows", "fractals")),
     "key_copies": Legal(words=("parts", "whole")),
     "few_keys": Legal(words=("same", "auto", "double")),
+    "sums": Legal(words=("auto", "vector", "workspace")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 

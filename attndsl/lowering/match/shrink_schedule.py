@@ -15,6 +15,7 @@ _LEAST_DEPTH = 64
 _TILE_OF_MANY_ROWS = 256
 """Keys of a tile to which it shrinks before a task has fewer rows, of which larger tiles may have room."""
 _LEAST_ROWS = 64
+_USUAL_ROWS = Schedule().rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +26,13 @@ class Room:
         architecture: the device that it is for.
         stated: options that somebody states, or the computation, which stay.
         least: values that options do not go below.
+        gathers: whether weighted sums are added up in the workspace, so that few are in the unified buffer.
     """
 
     architecture: Architecture
     stated: Set[str] = frozenset()
     least: Mapping[str, int] | None = None
+    gathers: bool = False
 
     def is_open(self, option: str) -> bool:
         """Whether the option may change."""
@@ -142,6 +145,24 @@ def _fewer_rows(least: int, tiles_grow: bool = False) -> Change:
     return change
 
 
+def _few_results(schedule: Schedule, room: Room) -> Schedule | None:
+    """As few rows of sums a step as there may be, where they are loaded once an item."""
+    if not room.gathers or schedule.result_rows != "auto" or schedule.rows == ROW_STEP:
+        return None
+    return replace(schedule, result_rows=ROW_STEP)
+
+
+def _has_narrow_scores(schedule: Schedule) -> bool:
+    return schedule.score_dtype == "float16"
+
+
+def _fewer_rows_of_narrow_scores(schedule: Schedule, room: Room) -> Schedule | None:
+    """As many rows a step as with other scores, where somebody has left both open."""
+    if schedule.rows <= _USUAL_ROWS or not room.is_open("result_rows"):
+        return None
+    return replace(schedule, rows=_USUAL_ROWS, result_rows="auto")
+
+
 def _fewer_rows_a_step(schedule: Schedule, room: Room) -> Schedule | None:
     """Half the rows of a vector step; results of fewer rows may have their slots again."""
     if schedule.rows % (2 * ROW_STEP):
@@ -184,6 +205,13 @@ STEPS: tuple[Step, ...] = (
         "keys that do not stay until they are values are read again",
     ),
     Step("value_width", "L1", _to("value_width", "auto"), "narrow copies of values are more copies"),
+    Step("result_rows", "UB", _few_results, "sums in the workspace come once an item"),
+    Step(
+        "rows",
+        "UB",
+        _where(_has_narrow_scores, _fewer_rows_of_narrow_scores),
+        "many rows a step are for sums in the workspace",
+    ),
     Step(
         "max_rows",
         "",

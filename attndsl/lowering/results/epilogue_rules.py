@@ -117,9 +117,10 @@ def _pitch(context: Context, dtype: str) -> Const:
 
 def _to_floats(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:
     span = STEP_ROWS * context.padded_value_size
-    return Convert(
-        dst=whole(result, 0, span), src=whole(source, offset, span), mode="CAST_RINT", where=context.where
-    )
+    # running sums take several banks: their rows seldom meet the result's
+    apart = context.gathers_sums
+    rows, target = whole(source, offset, span), whole(result, 0, span)
+    return Convert(dst=target, src=rows, mode="CAST_RINT", apart=apart, where=context.where)
 
 
 def _as_they_are(context: Context, source: Buffer, offset: Expr, result: Buffer, pitch: Const) -> Statement:

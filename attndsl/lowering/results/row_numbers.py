@@ -20,6 +20,7 @@ from attndsl.lowering.emit.row_operations import broadcast
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
+from attndsl.lowering.match.log_sum_exp import is_log_sum_exp
 from attndsl.lowering.operands.row_functions import block_lanes, row_function
 from attndsl.lowering.rows.row_space import EachRun, RowRun
 from attndsl.tile.buffers import Buffer
@@ -70,7 +71,7 @@ def row_numbers(context: Context, node: nodes.Node, target: Buffer, rows: RowSta
     """
 
     def statistic(node: nodes.Node, target: Buffer) -> list[Statement] | None:
-        if _is_log_sum_exp(node):
+        if is_log_sum_exp(node):
             return _log_sum_exp(context, node, target, rows)
         if not isinstance(node, nodes.RowMax | nodes.RowSum):
             return None
@@ -83,15 +84,6 @@ def row_numbers(context: Context, node: nodes.Node, target: Buffer, rows: RowSta
         ]
 
     return row_function(context, node, target, rows.each_run, statistic)
-
-
-def _is_log_sum_exp(node: nodes.Node) -> bool:
-    """Whether a node is the maximum of a row and the logarithm of its sum, added."""
-    if not isinstance(node, nodes.Elementwise) or node.op != "add":
-        return False
-    of_logarithm = [each for each in node.inputs if isinstance(each, nodes.Elementwise) and each.op == "log"]
-    top = [each for each in node.inputs if isinstance(each, nodes.RowMax)]
-    return len(of_logarithm) == len(top) == 1 and isinstance(of_logarithm[0].inputs[0], nodes.RowSum)
 
 
 def _log_sum_exp(context: Context, node: nodes.Node, target: Buffer, rows: RowStatistics) -> list[Statement]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr, Symbol
+from attndsl.lowering.attention.gathered_sums import load_sums
 from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0, ROWS, SMALLEST, SPLIT, STEP_ROWS
@@ -79,13 +80,19 @@ def _normalized(context: Context) -> list[Statement]:
     offset, statistics = R0 * context.padded_value_size, statistics_of_item(context, clamped=True)
     if context.attention.softmax is None:
         return [epilogue(context, b.accumulator, offset, statistics)]
-    return [
-        Note(text="result = accumulator / rowSum; a row without keys has sum 0 and gives zeros"),
+    sums, place = (b.partial, Const(0)) if context.gathers_sums else (b.accumulator, offset)
+    begin = [
+        Note(text=f"result = {sums.name} / rowSum; a row without keys has sum 0 and gives zeros"),
         WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=context.where),
-        broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
-        scale_rows(context, "Div", b.accumulator, offset, b.row_blocks),
-        epilogue(context, b.accumulator, offset, statistics),
     ]
+    divided = [
+        broadcast(context, b.row_blocks, b.row_sum, state_row(context)),
+        scale_rows(context, "Div", sums, place, b.row_blocks),
+        epilogue(context, sums, place, statistics),
+    ]
+    if not context.gathers_sums:
+        return [*begin, *divided]
+    return [*begin, Alloc(buffers=(sums,), body=seq(load_sums(context, sums), *divided))]
 
 
 def _partial(context: Context) -> list[Statement]:
@@ -121,10 +128,13 @@ def _partial(context: Context) -> list[Statement]:
 
     copied = STEP_ROWS * padded_size
     sums = whole(b.accumulator, R0 * padded_size, copied)
+    copy = WithScalar(op="Adds", dst=whole(rows_out, 0, copied), src=sums, scalar=Const(0))
+    gathers = context.gathers_sums
     body = seq(
+        load_sums(context, rows_out) if gathers else None,
         broadcast(context, max_out, b.row_max, state_row(context)),
         broadcast(context, sum_out, b.row_sum, state_row(context)),
-        WithScalar(op="Adds", dst=whole(rows_out, 0, copied), src=sums, scalar=Const(0)),
+        None if gathers else copy,
         context.rows.each_stored_run(one_run),
     )
     if rows_out is not b.partial:

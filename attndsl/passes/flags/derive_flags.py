@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Load, Scope
+from attndsl.passes.flags.run_sums import RunSums, prove_sums, run_sums, with_sum_flags
 from attndsl.passes.flags.slot_reuse import SOUND, STUCK, first_defect, first_defect_of_steps
 from attndsl.passes.flags.slot_warming import (
     check_warming,
@@ -86,11 +87,12 @@ def derive_flags(program: Program) -> Program:
         InternalError: a ring is too short for the order of its stages, a workspace tensor is used in a
             way that no flag covers, or flag ids run out.
     """
-    transfers = _transfers(program)
+    sums = run_sums(program)
+    transfers = _transfers(program, {each.tensor: each for each in sums})
     rings = [item for item in transfers if item.tensor.is_ring]
     _check_places(program, transfers)
     for loop in (item for item in program.body.walk() if isinstance(item, Pipelined)):
-        _prove_reuse(loop, [item for item in rings if item.writer in loop.stages])
+        _prove_reuse(loop, [item for item in rings if item.writer in loop.stages], sums)
     early = {item.writer: item for item in transfers if _is_early(item)}
     late = (item for item in transfers if item.tensor.shared == "device" and not _is_early(item))
     device = {item.reader.name for item in late if item.reader is not None}
@@ -102,6 +104,7 @@ def derive_flags(program: Program) -> Program:
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
     check_warming(program)
     names += [warm_flag(ring) for ring in warmed_rings(program)]
+    names += [each.again for each in sums]
     most = program.device.architecture.cross_core_flags
     if len(names) > most:
         raise InternalError(f"{len(names)} cross-core flags, the hardware has {most}")
@@ -115,6 +118,9 @@ def derive_flags(program: Program) -> Program:
         if statement.warms is not None:
             return with_warm_flags(statement, flags[warm_flag(statement.warms)])
         body = _with_flags(statement, rings, flags)
+        for each in sums:
+            if statement.name in (each.writer.name, each.reader.name):
+                body = with_sum_flags(statement.with_children((body,)), each, flags[each.again]).body
         if statement.name in device:
             body = _meet_all(body, f"before{statement.name}", flags[f"before{statement.name}"])
         return statement.with_children((body,)) if body is not statement.body else statement
@@ -170,7 +176,7 @@ def _capitalized(tensor: GlobalTensor) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _transfers(program: Program) -> list[Transfer]:
+def _transfers(program: Program, sums: dict[GlobalTensor, RunSums]) -> list[Transfer]:
     stages = list(outer_stages(program.body))
     found = list[Transfer]()
     scalars = {load.source for item in program.body.walk() for load in _global_loads(item)}
@@ -183,6 +189,8 @@ def _transfers(program: Program) -> list[Transfer]:
         readers: list[Stage | None] = [stage for stage in stages if _reads(stage, tensor)]
         if tensor.name in scalars:
             readers.append(None)
+        if tensor in sums:  # both ways: run_sums.py
+            writers, readers = writers[:1], [sums[tensor].reader]
         if len(writers) != 1 or len(readers) != 1:
             raise InternalError(f"workspace tensor {tensor.name} needs one writing and one reading stage")
         (writer, pipe), reader = writers[0], readers[0]
@@ -280,7 +288,7 @@ def _meet_all(body: Seq, name: str, flag: int) -> Seq:
     return seq(raised, WaitCrossFlag(name=name, flag=flag), body)
 
 
-def _prove_reuse(loop: Pipelined, rings: list[Transfer]) -> None:
+def _prove_reuse(loop: Pipelined, rings: list[Transfer], sums: tuple[RunSums, ...]) -> None:
     """Every write of a slot comes after the read of what was there before."""
     cores, lags, depth = tuple(stage.core for stage in loop.stages), loop.lags, ring_depth(loop)
     place = {stage: number for number, stage in enumerate(loop.stages)}
@@ -291,6 +299,8 @@ def _prove_reuse(loop: Pipelined, rings: list[Transfer]) -> None:
         waits = tuple(place[item.awaiting or item.reading] for item in rings)
         slots = tuple(shorter.get(item.tensor, depth) for item in rings)
         found = first_defect_of_steps(cores, lags, ends, depth, waits, slots)
+        for each in (each for each in sums if each.loop is loop):
+            prove_sums(each, ends, waits, depth)
     else:
         found = first_defect(cores, lags, ends, depth)
     if found == STUCK:

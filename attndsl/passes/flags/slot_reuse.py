@@ -15,8 +15,8 @@ from attndsl.tile.pipeline_skew import tiles
 
 SOUND, STUCK = -1, -2
 
-# One execution of a stage: which stage, which run of the loop, which tile of that run.
-_Execution = tuple[int, int, int]
+Execution = tuple[int, int, int]
+"""One execution of a stage: which stage, which run of the loop, which tile of that run."""
 
 
 @lru_cache(maxsize=256)
@@ -90,24 +90,18 @@ def defect_of_runs(
 
     ``absent``: tiles in which no stage has work. ``waits``, ``slots``: as of :func:`first_defect_of_steps`.
     """
-    import networkx as nx  # whoever reads a stored program does not wait for it
-
     orders = {
-        core: [each for each in _executions(cores, lags, core, runs) if each[2] not in absent]
-        for core in Core
+        core: [each for each in executions(cores, lags, core, runs) if each[2] not in absent] for core in Core
     }
-    flags = _flags(orders, rings, waits)
+    flags = flag_edges(orders, rings, waits)
     if flags is None:
         return STUCK
-    graph = _execution_graph(orders, flags)
-    try:
-        begun = list(nx.topological_sort(graph))
-    except nx.NetworkXUnfeasible:  # a circle: each waits for the next
-        return STUCK
     place = {execution: number for order in orders.values() for number, execution in enumerate(order)}
-    finished = _finished(graph, begun, place)
+    finished = finished_of_other(execution_graph(orders, flags), place)
+    if finished is None:
+        return STUCK
     holder: dict[tuple[int, int], tuple[int, int]] = {}  # ring, slot: run and tile inside
-    for execution in begun:
+    for execution in finished:
         stage, run, tile = execution
         for number in (number for number, (writer, _) in enumerate(rings) if writer == stage):
             slot = (number, tile % (slots[number] if slots else depth))
@@ -119,15 +113,15 @@ def defect_of_runs(
     return SOUND
 
 
-def _flags(
-    orders: Mapping[Core, list[_Execution]],
+def flag_edges(
+    orders: Mapping[Core, list[Execution]],
     rings: tuple[tuple[int, int], ...],
     waiting: tuple[int, ...] = (),
-) -> list[tuple[_Execution, _Execution]] | None:
+) -> list[tuple[Execution, Execution]] | None:
     """Which execution sets a flag for which: the n-th wait for a flag gets what the n-th set tells, all that
     the setting core did before; None where nobody sets what is awaited."""
-    found: list[tuple[_Execution, _Execution]] = []
-    by_stage: dict[int, list[_Execution]] = {}
+    found: list[tuple[Execution, Execution]] = []
+    by_stage: dict[int, list[Execution]] = {}
     for execution in (execution for order in orders.values() for execution in order):
         by_stage.setdefault(execution[0], []).append(execution)
     for number, (writer, reader) in enumerate(rings):
@@ -139,12 +133,10 @@ def _flags(
     return found
 
 
-def _execution_graph(
-    orders: Mapping[Core, list[_Execution]], flags: list[tuple[_Execution, _Execution]]
-) -> Any:
+def execution_graph(orders: Mapping[Core, list[Execution]], flags: list[tuple[Execution, Execution]]) -> Any:
     """What comes before what: a core's executions one after the other, and who sets a flag before who waits
     for it (``flag``)."""
-    import networkx as nx
+    import networkx as nx  # whoever reads a stored program does not wait for it
 
     graph = nx.DiGraph()
     for order in orders.values():
@@ -153,9 +145,16 @@ def _execution_graph(
     return graph
 
 
-def _finished(graph: Any, begun: list[_Execution], place: Mapping[_Execution, int]) -> dict[_Execution, int]:
-    """How many executions of the other core are known to be over when each one begins."""
-    found: dict[_Execution, int] = {}
+def finished_of_other(graph: Any, place: Mapping[Execution, int]) -> dict[Execution, int] | None:
+    """How many executions of the other core are known to be over when each one begins, in an order in which
+    they may; None where each waits for the next."""
+    import networkx as nx
+
+    try:
+        begun = list(nx.topological_sort(graph))
+    except nx.NetworkXUnfeasible:
+        return None
+    found: dict[Execution, int] = {}
     for execution in begun:
         known = 0
         for before, edge in graph.pred[execution].items():
@@ -164,13 +163,13 @@ def _finished(graph: Any, begun: list[_Execution], place: Mapping[_Execution, in
     return found
 
 
-def _executions(
+def executions(
     cores: tuple[Core, ...], lags: tuple[int, ...], core: Core, runs: tuple[int, ...]
-) -> list[_Execution]:
+) -> list[Execution]:
     """The order in which a core runs its stages, the loop running once for each of ``runs`` tiles."""
     mine = [(stage, lags[stage]) for stage in range(len(cores)) if cores[stage] is core]
     deepest = max((lag for _, lag in mine), default=0)
-    order: list[_Execution] = []
+    order: list[Execution] = []
     for run, extent in enumerate(runs):
         columns = [tiles(lag, deepest, extent) for _, lag in mine]
         for step in zip(*columns, strict=True):

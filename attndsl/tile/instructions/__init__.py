@@ -26,6 +26,7 @@ from attndsl.tile.instructions.masks import (
     SelectOrScalar,
 )
 from attndsl.tile.instructions.reductions import BlockReduce, BroadcastRows, RowReduce
+from attndsl.tile.instructions.scalar_unit import IsBelow
 from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Fixpipe",
     "Gather",
     "Instruction",
+    "IsBelow",
     "LaneNumbers",
     "LoadBlocks",
     "LoadFractals",

@@ -44,6 +44,9 @@ class Machine(Protocol):
     def tensor(self, tensor: GlobalTensor) -> Array:
         """All elements of a global tensor, 1-D, writable."""
 
+    def define(self, name: str, value: bool) -> None:
+        """Give a scalar a value for what follows."""
+
 
 class Names(Protocol):
     """How the code generator spells operands."""

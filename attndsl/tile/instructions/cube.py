@@ -423,7 +423,9 @@ class Fixpipe(Copy[GlobalRegion, Region]):
     """fp32 or int32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory: unchanged,
     or fp32 rounded to fp16, to even; beyond its range it becomes infinite.
 
-    ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without.
+    ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without. ``adds``:
+    whether fp32 rows are added to what is there, by the memory. FIX stores in order, so that what a core adds
+    up in one place is the same each time.
     """
 
     api: ClassVar[str] = "Fixpipe"
@@ -431,17 +433,27 @@ class Fixpipe(Copy[GlobalRegion, Region]):
     pipe: ClassVar[Pipe] = Pipe.FIX
     core: ClassVar[Core] = Core.AIC
     m: Expr
+    adds: Expr = field(default_factory=lambda: Const(False))
 
     @property
     def narrows(self) -> bool:
         """Whether rows are rounded to fp16."""
         return self.dst.tensor.dtype == "float16"
 
+    @property
+    def never_adds(self) -> bool:
+        """Whether it replaces what is there in any case."""
+        return self.adds.same(Const(False))
+
     def run(self, machine: Machine) -> None:
         out, rows = gm_view(machine, self.dst), int(machine.value(self.m))
         groups = whole_fractals(out.shape[1]) // FRACTAL
         nz = _from(machine, self.src)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
-        out[...] = nz.transpose(1, 0, 2).reshape(rows, -1)[: out.shape[0], : out.shape[1]]
+        found = nz.transpose(1, 0, 2).reshape(rows, -1)[: out.shape[0], : out.shape[1]]
+        if machine.value(self.adds):
+            out += found
+        else:
+            out[...] = found
 
     def text(self, names: Names) -> str:
         dst, src = names.gm(self.dst.tensor, self.dst.offset), names.local(self.src.buffer, self.src.offset)
@@ -450,7 +462,11 @@ class Fixpipe(Copy[GlobalRegion, Region]):
             columns = (sizes[1], sizes[0], sizes[3], sizes[2])
             params = f"{', '.join(columns)}, false, QuantMode_t::F322F16, 0, 1, 0, 0, 0"
             return f"Fixpipe<half, float, CFG_ROW_MAJOR>({dst}, {src}, FixpipeParamsV220({params}));"
-        return f"StoreProduct({dst}, {src}, {', '.join(sizes)});"
+        store = f"StoreProduct({dst}, {src}, {', '.join(sizes)});"
+        if self.never_adds:
+            return store
+        begin = f"if ({names.expr(self.adds)}) {{\n    SetAtomicAdd<float>();\n}}"
+        return f"{begin}\n{store}\nSetAtomicNone();"
 
     def units(self, machine: Machine) -> float:
         return float(machine.value(self.dst.rows) * machine.value(self.dst.cols) * 4)
@@ -458,6 +474,8 @@ class Fixpipe(Copy[GlobalRegion, Region]):
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L0C, "source")
         yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32", "float16"), "destination")
+        if not self.never_adds:
+            yield from dtype_rule(self.dst.tensor.dtype, ("float32",), "what is added to")
         kept = "float32" if self.narrows else self.dst.tensor.dtype
         yield from dtype_rule(self.src.buffer.dtype, (kept,), "source")
         yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
@@ -466,7 +484,8 @@ class Fixpipe(Copy[GlobalRegion, Region]):
         yield from at_most_rule(self.m, architecture.max_half_word, "source rows")
 
     def describe(self) -> str:
-        return f"{self.dst} <- {self.src.buffer.name}"
+        how = "" if self.never_adds else f", added if {self.adds}"
+        return f"{self.dst} <- {self.src.buffer.name}{how}"
 
 
 def padded(value: Expr) -> Expr:

@@ -96,12 +96,12 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.calcType = call.calcType;
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
-    problem.qRows = sizes.qRows;
     problem.batch = sizes.batch;
-    problem.maxSeqLen = sizes.maxSeqLen;
-    problem.startTogether = device.blocksStartTogether ? 1 : 0;
+    problem.qRows = sizes.qRows;
     problem.cores = device.cores;
     problem.nTokens = sizes.nTokens;
+    problem.maxSeqLen = sizes.maxSeqLen;
+    problem.startTogether = device.blocksStartTogether ? 1 : 0;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.qScale = static_cast<float>(call.qScale);
     problem.kernelType = call.kernelType;

@@ -98,6 +98,10 @@ struct CacheType {
 };
 }  // namespace values
 
+// parts of the busiest core's positions, for the next number
+constexpr int64_t kPartsOfBusiestCore = 9;
+// small tasks, which read keys more often, are worth that if they leave fewer of these parts
+constexpr int64_t kPartsWithSmallTasks = 8;
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
@@ -130,13 +134,13 @@ struct Problem {
     int64_t calcType = 0;  // parameter calcType
     int64_t kvHeads = 0;  // key/value heads
     int64_t headNum = 0;  // parameter headNum
-    int64_t qRows = 0;  // query positions of a batch row
     int64_t batch = 0;  // batch rows
+    int64_t qRows = 0;  // query positions of a batch row
+    int64_t cores = 0;  // cube cores of the device
+    int64_t nTokens = 0;  // packed query tokens of all batch rows
     int64_t maxSeqLen = 0;  // key positions of a batch row
     // 1 if all blocks start at once, so that they may wait for each other
     int64_t startTogether = 0;
-    int64_t cores = 0;  // cube cores of the device
-    int64_t nTokens = 0;  // packed query tokens of all batch rows
     float qkScale = 0;  // parameter qkScale, on the scores
     float qScale = 0;  // parameter qScale, on the query, in its dtype; with a cache
     int64_t kernelType = 0;  // parameter kernelType
@@ -178,10 +182,16 @@ inline SelfAttentionTiling OneBlock()
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    // its tiling function
+    SelfAttentionTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
+    // whether blocks wait for each other
+    bool (*waits)(const Problem &problem, const Kernel &kernel,
+        const SelfAttentionTiling &tiling) = nullptr;
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -190,22 +200,45 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     using attndsl::MinOf;
     using attndsl::MaxOf;
     using attndsl::CeilDiv;
+    using attndsl::RoundUp;
     tiling.kvHeads = problem.kvHeads;
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
+    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+    // query positions of a large task
+    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // tasks of all heads at the same positions
+    const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
+    // large tasks of a batch row, if all are large
+    const int64_t allTiles = CeilDiv(problem.qRows, queriesPerLargeTask);
+    // query positions of the busiest core with those
+    const int64_t allOfCore = CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
+    // large tasks that the positions of a batch row fill
+    const int64_t fullTiles = problem.qRows / queriesPerLargeTask;
+    // large tasks of a batch row, if they fill whole rounds
+    const int64_t wholeTiles =
+        MinOf(fullTiles,
+            tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
+    // rounds of them
+    const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+    // small tasks after the last round of them
+    const int64_t smallAfterwards =
+        MaxOf(0,
+            tasksAbreast
+                * CeilDiv(MaxOf(0, problem.qRows - wholeTiles * queriesPerLargeTask),
+                    tiling.queriesPerSmallTask)
+                - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
+    // query positions of the busiest core with those
+    const int64_t wholeOfCore =
+        wholeRounds * queriesPerLargeTask
+            + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
+    // query positions of the busiest core, if all tasks are small
+    const int64_t smallOfCore =
+        CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
+            * tiling.queriesPerSmallTask;
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
-    tiling.splits =
-        problem.startTogether > 0
-            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
-            : 1;
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
     // bytes of a head's keys and values
     const int64_t bytesOfHead =
         problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
@@ -214,10 +247,48 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     // even groups of heads
     const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
-    tiling.rowTotal =
-        problem.queryLayout == values::QueryLayout::kPacked
-            ? problem.nTokens * problem.headNum
-            : problem.batch * problem.qRows * problem.headNum;
+    if (problem.queryLayout == values::QueryLayout::kPacked) {
+        // large tasks that have queries, at most
+        const int64_t filledTasks =
+            (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+                * (tiling.kvHeads * tiling.headTiles);
+        if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else {
+        if (tasksAbreast * allTiles < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
+    }
+    tiling.queriesPerTask =
+        tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+    tiling.smallPositions =
+        RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
+            tiling.queriesPerSmallTask);
+    tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
+    tiling.largeTasks = tasksAbreast * tiling.largeTiles;
+    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
+    tiling.splits =
+        problem.startTogether > 0
+            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+            : 1;
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -229,8 +300,6 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
     tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.attentionMaskStrideQ = problem.maskCols;
-    tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
     tiling.keyStrideB = problem.newRows * tiling.keyStrideU;
     tiling.valueStrideB = problem.newRows * tiling.valueStrideU;
     switch (problem.queryLayout) {
@@ -303,21 +372,12 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
         default:
             break;
     }
-    switch (problem.attentionMaskLayout) {
-        case values::AttentionMaskLayout::kPerBatch:
-            tiling.attentionMaskStrideB = tiling.attentionMaskStrideN;
-            break;
-        case values::AttentionMaskLayout::kFull:
-            tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
-            break;
-        default:
-            break;
-    }
 }
 
 // Sizes and settings as kernels read them.
-inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
+inline void SetScalars(const Problem &problem, const Kernel &kernel, SelfAttentionTiling &tiling)
 {
+    using attndsl::MinOf;
     tiling.qkScale = problem.qkScale;
     tiling.valueDim = problem.headSizeV;
     tiling.queryHeads = problem.headNum;
@@ -326,6 +386,12 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.keyCapacity = problem.maxSeqLen;
     tiling.queryIsScaled = problem.qScale != 1.0f;
     tiling.qScale = problem.qScale;
+    tiling.warmKeys = MinOf(kernel.tileKeys, problem.maxSeqLen);
+    tiling.warmRows =
+        tiling.largeTasks < tiling.tasks
+            ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
+                MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows))
+            : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows);
     tiling.batchRows = problem.batch;
     tiling.windowSize = problem.windowSize;
     tiling.clampMin = problem.clampMin;
@@ -336,6 +402,186 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
         problem.queryLayout == values::QueryLayout::kPacked
             ? problem.nTokens * problem.headNum * problem.headSize
             : problem.batch * problem.headNum * problem.qRows * problem.headSize;
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionTiling &tiling)
+{
+    using attndsl::RoundUp;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
+    tiling.outRingOffset = 0;
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxBytes =
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutBytes =
+        RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
+    tiling.scoreRingPart =
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.scaledQueryOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    // bytes of the scaled query
+    const int64_t scaledQueryBytes =
+        RoundUp((tiling.queryIsScaled ? tiling.queryElements : 0) * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
+    const SelfAttentionTiling &tiling)
+{
+    return problem.cacheType != values::CacheType::kNorm
+        || (tiling.queryIsScaled || tiling.splits > 1);
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    SelfAttentionTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, kernel, tiling);
+    PlaceWorkspace(kernel, tiling);
+    return tiling;
+}
+
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
+    SelfAttentionTiling &tiling)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    tiling.kvHeads = problem.kvHeads;
+    tiling.group = problem.headNum / problem.kvHeads;
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
+    // score tiles of a row, at most
+    const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
+    tiling.splits =
+        problem.startTogether > 0
+            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+            : 1;
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+    tiling.rowTotal =
+        problem.keyGiven == 1
+            ? problem.nTokens * problem.headNum
+            : problem.batch * problem.qRows * problem.headNum;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides2(const Problem &problem, SelfAttentionTiling &tiling)
+{
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    tiling.keyStrideU = problem.kvHeads * problem.headSize;
+    tiling.keyStrideK = problem.headSize;
+    tiling.attentionMaskStrideQ = problem.maskCols;
+    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
+    tiling.valueStrideK = problem.headSizeV;
+    tiling.queryStrideS = problem.headNum * problem.headSize;
+    tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
+    switch (problem.queryLayout) {
+        case values::QueryLayout::kPacked:
+            tiling.outputStrideN = problem.headSizeV;
+            tiling.queryStrideN = problem.headSize;
+            break;
+        case values::QueryLayout::kPadded:
+            tiling.outputStrideN = problem.headSizeV;
+            tiling.queryStrideN = problem.headSize;
+            tiling.outputStrideB = problem.qRows * tiling.outputStrideS;
+            tiling.outputStrideQ = tiling.outputStrideS;
+            tiling.queryStrideQ = tiling.queryStrideS;
+            tiling.queryStrideB = problem.qRows * tiling.queryStrideS;
+            break;
+        case values::QueryLayout::kBnsd:
+            tiling.outputStrideN = problem.qRows * problem.headSizeV;
+            tiling.queryStrideN = problem.qRows * problem.headSize;
+            tiling.outputStrideB = problem.headNum * (problem.qRows * problem.headSizeV);
+            tiling.outputStrideQ = problem.headSizeV;
+            tiling.queryStrideQ = problem.headSize;
+            tiling.queryStrideB = problem.headNum * (problem.qRows * problem.headSize);
+            break;
+        default:
+            break;
+    }
+    switch (problem.cacheKLayout) {
+        case values::CacheKLayout::kLayers:
+            tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
+            tiling.cacheKStrideY =
+                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize));
+            tiling.cacheKStrideK = problem.headSize;
+            tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
+            break;
+        case values::CacheKLayout::kBnsd:
+            tiling.cacheKStrideT = problem.headSize;
+            tiling.cacheKStrideY =
+                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
+            tiling.cacheKStrideK = problem.maxSeqLen * problem.headSize;
+            tiling.cacheKStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSize);
+            break;
+        default:
+            break;
+    }
+    switch (problem.attentionMaskLayout) {
+        case values::AttentionMaskLayout::kPerBatch:
+            tiling.attentionMaskStrideB = tiling.attentionMaskStrideN;
+            break;
+        case values::AttentionMaskLayout::kFull:
+            tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
+            break;
+        default:
+            break;
+    }
+    switch (problem.cacheVLayout) {
+        case values::CacheVLayout::kLayers:
+            tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
+            tiling.cacheVStrideY =
+                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV));
+            tiling.cacheVStrideK = problem.headSizeV;
+            tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
+            break;
+        case values::CacheVLayout::kBnsd:
+            tiling.cacheVStrideT = problem.headSizeV;
+            tiling.cacheVStrideY =
+                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
+            tiling.cacheVStrideK = problem.maxSeqLen * problem.headSizeV;
+            tiling.cacheVStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
+            break;
+        default:
+            break;
+    }
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars2(const Problem &problem, SelfAttentionTiling &tiling)
+{
+    tiling.qkScale = problem.qkScale;
+    tiling.valueDim = problem.headSizeV;
+    tiling.queryHeads = problem.headNum;
+    tiling.headDim = problem.headSize;
+    tiling.qRows = problem.qRows;
+    tiling.keyCapacity = problem.maxSeqLen;
+    tiling.queryIsScaled = problem.qScale != 1.0f;
+    tiling.qScale = problem.qScale;
+    tiling.batchRows = problem.batch;
     if (problem.queryDtype == values::QueryDtype::kFloat16) {
         tiling.attentionMaskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
@@ -354,10 +600,14 @@ inline void SetScalars(const Problem &problem, SelfAttentionTiling &tiling)
                 ? -3e+38f
                 : 1.0f;
     }
+    tiling.queryElements =
+        problem.keyGiven == 1
+            ? problem.nTokens * problem.headNum * problem.headSize
+            : problem.batch * problem.headNum * problem.qRows * problem.headSize;
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionTiling &tiling)
+inline void PlaceWorkspace2(const Kernel &kernel, SelfAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
@@ -392,21 +642,20 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionTiling &tiling)
 }
 
 // Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
-    const SelfAttentionTiling &tiling)
+inline bool BlocksWait2([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel, const SelfAttentionTiling &tiling)
 {
-    return problem.cacheType != values::CacheType::kNorm
-        || (tiling.queryIsScaled || tiling.splits > 1);
+    return tiling.queryIsScaled || tiling.splits > 1;
 }
 
 // The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
-inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
+inline SelfAttentionTiling Tile2(const Problem &problem, const Kernel &kernel)
 {
     SelfAttentionTiling tiling{};
-    PartitionWork(problem, kernel, tiling);
-    SetStrides(problem, tiling);
-    SetScalars(problem, tiling);
-    PlaceWorkspace(kernel, tiling);
+    PartitionWork2(problem, kernel, tiling);
+    SetStrides2(problem, tiling);
+    SetScalars2(problem, tiling);
+    PlaceWorkspace2(kernel, tiling);
     return tiling;
 }
 
@@ -457,10 +706,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValue
                 : Key::kBfloat16D128E128KeyValue;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
@@ -489,9 +741,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
@@ -518,10 +772,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
                 : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_logN: float16 or bfloat16
@@ -549,10 +806,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueLogN
                 : Key::kBfloat16D128E128KeyValueLogN;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
@@ -582,10 +842,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm
                 : Key::kBfloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
@@ -612,10 +875,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueClampTypeMinMax
                 : Key::kBfloat16D128E128KeyValueClampTypeMinMax;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
@@ -644,9 +910,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 : Key::kBfloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_d128_e128: float16 or bfloat16
@@ -671,10 +939,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
@@ -703,9 +974,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
@@ -734,9 +1007,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
@@ -765,9 +1040,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -793,10 +1070,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueMaskTypeNormCompress
                 : Key::kBfloat16D128E128KeyValueMaskTypeNormCompress;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
@@ -824,10 +1104,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueMaskTypeSlidingWindowCompress
                 : Key::kBfloat16D128E128KeyValueMaskTypeSlidingWindowCompress;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
@@ -854,10 +1137,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
                 : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
@@ -884,10 +1170,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128KeyValueQueryPadded
                 : Key::kBfloat16D128E128KeyValueQueryPadded;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
@@ -916,9 +1205,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeAlibi;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
@@ -943,10 +1234,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128CacheKListCacheVList
                 : Key::kBfloat16D128E128CacheKListCacheVList;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     return false;
@@ -963,14 +1257,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     }
     plan.key = static_cast<uint64_t>(choice.key);
     SelfAttentionTiling &tiling = plan.tiling;
-    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling = empty ? OneBlock() : choice.kernel.tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
         plan.status = PlanStatus::kTooManyRows;
         plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
-    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.scheduleMode = choice.kernel.waits(problem, choice.kernel, tiling) ? kBatchMode : 0;
     plan.status = PlanStatus::kPlanned;
     return plan;
 }

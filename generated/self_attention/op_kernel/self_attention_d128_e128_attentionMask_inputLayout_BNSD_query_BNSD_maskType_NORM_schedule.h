@@ -26,6 +26,8 @@ constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vect
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+// query rows of one vector step on weighted sums and results
+constexpr int64_t kResultRowsPerStep = 8;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
@@ -44,6 +46,8 @@ static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep == 8, "kRowsPerStep: 8; a vector step has one group of 8 rows");
+static_assert(kResultRowsPerStep == 8,
+    "kResultRowsPerStep: 8; a vector step has one group of 8 rows");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
     "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
     "head");
@@ -55,6 +59,8 @@ static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
     "query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
+static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
+    "kResultRowsPerStep divides the rows of a vector core");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
@@ -67,32 +73,38 @@ constexpr uint32_t
     kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
     kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    // 2 slots: weighted sums of a partial
+    kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
-    kZeroWideSlot = kRowsPerStep * kPaddedValueSize * 4,  // zeros
+    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
+    kZeroWideSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kZeroRowsSlot = kRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
+    kZeroRowsSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     kAttentionMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // attentionMask of the rows, in fp32
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    // maximum or sum of each row of the tile
+    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // running maximum including the tile
+    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;  // exp(old max - new max) of merged rows
+    kPartMaxSlot = kResultRowsPerStep * kBlockLanes * 4,
+    kPartSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kNewMaxBlocksSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
@@ -103,8 +115,8 @@ constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
     kRowsOutAt = kProbAt + kProbSlot, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
     kZeroWideAt = kResultAt + 2 * kResultSlot, kLanesAt = kZeroWideAt + kZeroWideSlot,
     kSumBlocksAt = kLanesAt + kLanesSlot, kZeroRowsAt = kSumBlocksAt + kSumBlocksSlot,
-    kRowBlocksAt = kZeroRowsAt + kZeroRowsSlot,
-    kAttentionMaskWideAt = kRowBlocksAt + kRowBlocksSlot + kHalfBankRow,
+    kRowBlocksAt = kZeroRowsAt + kZeroRowsSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kAttentionMaskWideAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kPartialAt = kAttentionMaskWideAt + kAttentionMaskWideSlot,
     kRowMaxAt = kPartialAt + 2 * kPartialSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
     kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,

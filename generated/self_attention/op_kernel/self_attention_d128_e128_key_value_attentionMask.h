@@ -139,6 +139,7 @@ public:
             newKey_ = View<T>(ub_, kNewKeyAt);
             newValue_ = View<T>(ub_, kNewValueAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             attentionMaskWide_ = View<float>(ub_, kAttentionMaskWideAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
@@ -720,8 +721,8 @@ private:
     __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             LoadRow(partial,
@@ -729,10 +730,11 @@ private:
                 stepRows * kPaddedValueSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
+            SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
+                kResultRowsPerStep);
             PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows, kPaddedValueSize,
-                kPaddedValueSize);
+            MulRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
+                kPaddedValueSize, kPaddedValueSize);
             WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
@@ -749,17 +751,17 @@ private:
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
+                DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
                 auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -775,15 +777,17 @@ private:
                 resultSlot_ ^= 1;
             }
         } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 CopyLanes(rowsOut, accumulator_[r0 * kPaddedValueSize],
                     stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
@@ -857,14 +861,14 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
              unit < units;
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
-            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
+            const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
             Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
@@ -892,8 +896,8 @@ private:
                  newRow < newRows;
                  newRow += blockCount_ * kVectorCores) {
                 const int64_t cacheRow = keyPosition + newRow;
-                for (int64_t kvHead = 0; kvHead < tiling_.kvHeads; kvHead += kRowsPerStep) {
-                    const int64_t stepRows = MinOf(kRowsPerStep, tiling_.kvHeads - kvHead);
+                for (int64_t kvHead = 0; kvHead < tiling_.kvHeads; kvHead += kResultRowsPerStep) {
+                    const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.kvHeads - kvHead);
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
                     LoadRows(newKey_,
                         keyGm_[kvHead * tiling_.keyStrideK
@@ -967,8 +971,8 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, attentionMaskWide_, lanes_, rowBlocks_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, sumBlocks_, tileSum_, accumulator_, mergedMax_;
-    LocalTensor<float> mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, sumBlocks_, tileSum_, accumulator_;
+    LocalTensor<float> resultBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_attentionMask

@@ -16,12 +16,12 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
- *   AIV  StartSums          tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -39,59 +39,71 @@ namespace self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_lay
 
 using namespace AscendC;
 
+constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
-// waits for it; named after the first such flag. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
+// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
+// has left this one. Buffers with one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
-// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
-constexpr int32_t kRightL0Ready = 0;
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
+constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id per slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1
+constexpr int32_t kQueryL1Free = 5;  // MTE1_MTE2, queryL1: one id per slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
-// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
-constexpr int32_t kValueL1Ready = 4;
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
+constexpr int32_t kProbL1Ready = 4;
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial
 constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
-constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
-constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReady = 3;  // MTE2_V, partial: one id per slot
-constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial: one id per slot
-constexpr int32_t kNewKeyFree = 0;  // MTE3_MTE2, newKey
-constexpr int32_t kNewValueFree = 1;  // MTE3_MTE2, newValue
-constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
+constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
+constexpr int32_t kPartialTakenMte2V = 2;  // MTE2_V, partial
+constexpr int32_t kScoreReady = 3;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReadyMte2V = 5;  // MTE2_V, partial
+constexpr int32_t kMaxOutReadyMte2V = 6;  // MTE2_V, rowsOut
+constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
+constexpr int32_t kMaxOutFree = 1;  // MTE3_MTE2, maxOut, sumOut, rowsOut
+constexpr int32_t kNewKeyFree = 2;  // MTE3_MTE2, newKey
+constexpr int32_t kNewValueFree = 3;  // MTE3_MTE2, newValue
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
-constexpr int32_t kProbFree = 1;  // MTE3_V, prob
-constexpr int32_t kResultFree = 2;  // MTE3_V, result: one id per slot
-constexpr int32_t kMaxOutFree = 4;  // MTE3_V, maxOut, sumOut, rowsOut: one id per slot
+constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial
+constexpr int32_t kProbFree = 2;  // MTE3_V, prob
+constexpr int32_t kResultFree = 3;  // MTE3_V, result
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
+constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
+constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialFree = 3;  // V_MTE2, partial: one id per slot
+constexpr int32_t kPartialFreeVMte2 = 1;  // V_MTE2, partial
+constexpr int32_t kScoreFree = 2;  // V_MTE2, score: one id per slot
+constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kProbReady = 1;  // V_MTE3, prob
-constexpr int32_t kResultReady = 2;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReady = 4;  // V_MTE3, maxOut, sumOut, rowsOut: one id per slot
+constexpr int32_t kPartialReadyVMte3 = 1;  // V_MTE3, partial
+constexpr int32_t kProbReady = 2;  // V_MTE3, prob
+constexpr int32_t kResultReady = 3;  // V_MTE3, result
+constexpr int32_t kMaxOutReadyVMte3 = 4;  // V_MTE3, rowsOut, maxOut, sumOut
+constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
 // of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
 // stages it is read before it is written again.
-constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kOutRingReady = 0;
+constexpr uint16_t kScoreRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
 constexpr uint16_t kAllScaleQuery = 4;
 constexpr uint16_t kScaledQueryReady = 5;
+constexpr uint16_t kScoreRingWarm = 6;
+constexpr uint16_t kOutRingAgain = 7;
 
 template <typename T>
 class SelfAttentionKernel : attndsl::KernelBase {
@@ -114,37 +126,46 @@ public:
         Bind(seqLenGm_, seqLen);
         Bind(batchStatusGm_, batchStatus);
         Bind(outputGm_, output);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
         Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
-        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
+            valueL1_ = View<T>(l1_, kValueL1At);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            result_ = View<T>(ub_, kResultAt);
             queryWide_ = View<float>(ub_, kQueryWideAt);
+            prob_ = View<T>(ub_, kProbAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
-            prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
-            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            rowsOut_ = View<float>(ub_, kRowsOutAt);
             newKey_ = View<T>(ub_, kNewKeyAt);
             newValue_ = View<T>(ub_, kNewValueAt);
-            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
-            rescale_ = View<float>(ub_, kRescaleAt);
-            tileSum_ = View<float>(ub_, kTileSumAt);
+            growth_ = View<float>(ub_, kGrowthAt);
+            grown_ = View<float>(ub_, kGrownAt);
+            maxOut_ = View<float>(ub_, kMaxOutAt);
+            sumOut_ = View<float>(ub_, kSumOutAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
+            partMax_ = View<float>(ub_, kPartMaxAt);
+            partSum_ = View<float>(ub_, kPartSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
         }
@@ -163,17 +184,19 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
         AwaitScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
@@ -189,55 +212,62 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 cubeSteps_[slot].tile = tile;
-                cubeSteps_[slot].rowFractals = rowFractals;
                 cubeSteps_[slot].keyPosition = keyPosition;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+                if (stepsBegun_ <= kPrefetch) {
+                    AwaitSlot();
+                } else if (earlier.tile < earlierWork.tiles) {
                     AwaitProbabilities();
                 }
                 if (tile < work.tiles) {
                     ScoreTile(work, rowFractals, keyPosition, tile);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
-                    WeightedTile(earlierWork, earlier.rowFractals, earlier.keyPosition,
-                        earlier.tile, earlierSlot);
+                    WeightedTile(earlierWork, earlier.keyPosition, earlier.tile, earlierSlot,
+                        earlier.itemSlot);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
-        }
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::S_V>(kGrownFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
+        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
         ScaleQuery();
         ReleaseScaledQuery();
+        WarmScores();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
+        // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
@@ -251,8 +281,8 @@ private:
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].rows = rows;
-                vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].itemSlot = itemSlot;
+                vectorSteps_[slot].rowBegin = rowBegin;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -263,14 +293,13 @@ private:
                     const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile == 0) {
-                        StartSums(earlier.rows);
-                    }
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -281,13 +310,16 @@ private:
         AppendRows();
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
-        }
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::S_V>(kGrownFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewValueFree);
     }
@@ -313,14 +345,24 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t item = MinOf(turn, tiling_.items - 1);
+        // from the last round to the first: the last items of prompts are the smallest
+        const int64_t roundOfTurn =
+            MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
+        const int64_t item = MinOf(blockIndex_ + roundOfTurn * blockCount_, tiling_.items - 1);
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
+        // all large tasks come before all small ones
+        const bool isLarge = tiling_.largeTasks > task;
+        const int64_t partTask = task - (isLarge ? 0 : tiling_.largeTasks);
+        const int64_t partTiles =
+            isLarge ? tiling_.largeTiles : tiling_.queryTiles - tiling_.largeTiles;
+        const int64_t positionsPerTask =
+            isLarge ? tiling_.queriesPerTask : tiling_.queriesPerSmallTask;
         // positions of one head come in turn: cores share its keys and values in L2
-        const int64_t queryTile = task % tiling_.queryTiles;
-        const int64_t headTask = task / tiling_.queryTiles;
-        found.firstQuery = queryTile * tiling_.queriesPerTask;
+        const int64_t queryTile = partTask % partTiles;
+        const int64_t headTask = partTask / partTiles;
+        found.firstQuery = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
         // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
@@ -329,7 +371,7 @@ private:
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         found.seqLenOfBatch = seqLenGm_.GetValue(found.batch);
         const int64_t queryLength = MinOf(found.seqLenOfBatch, tiling_.qRows);
-        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
+        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
         const int64_t visibleEnd =
@@ -389,6 +431,12 @@ private:
         }
     }
 
+    // Waits until L2 holds the slot that takes the scores of this step.
+    __aicore__ inline void AwaitSlot()
+    {
+        CrossCoreWaitFlag(kScoreRingWarm);
+    }
+
     // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
     __aicore__ inline void AwaitProbabilities()
     {
@@ -407,65 +455,69 @@ private:
                 + firstKey * tiling_.cacheKStrideT;
         const int64_t newKeyTile =
             work.kvHead * tiling_.keyStrideK + (work.firstToken + firstKey) * tiling_.keyStrideU;
-        {
-            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
-            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-                const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                {
-                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    if (cachedRows > 0) {
-                        LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT],
-                            cachedRows, tiling_.headDim, tiling_.cacheKStrideT,
-                            RoundUp(cols, kFractal));
-                    }
-                    if (cols > cachedRows) {
-                        PipeBarrier<PIPE_MTE2>();
-                        LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
-                            keyGm_[newKeyTile
-                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
-                            cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
-                            RoundUp(cols, kFractal));
-                    }
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
-                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadFractals(rightL0, keyL1,
-                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
-                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
-                }
-                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(
-                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
-                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
-                    rowFractals * kFractal);
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+            const int64_t cols = MinOf(kBaseN, keys - n0);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+            // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+            const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            if (cachedRows > 0) {
+                LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT], cachedRows,
+                    tiling_.headDim, tiling_.cacheKStrideT, RoundUp(cols, kFractal));
             }
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            if (cols > cachedRows) {
+                PipeBarrier<PIPE_MTE2>();
+                LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
+                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                    cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
+                    RoundUp(cols, kFractal));
+            }
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            {
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                LoadFractals(rightL0, keyL1,
+                    CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+                    const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
+                    const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
+                        CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    {
+                        auto productL0 =
+                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                        WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                true));
+                        SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                        StoreProduct(
+                            scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys
+                            + band * kTileKeys + n0],
+                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                            bandFractals * kFractal);
+                        SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                        productL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                rightL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            keyL1Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyPosition,
-        int64_t tile, int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t keyPosition, int64_t tile,
+        int64_t slot, int64_t itemSlot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -475,74 +527,81 @@ private:
         const int64_t newValueTile =
             work.kvHead * tiling_.valueStrideK
                 + (work.firstToken + firstKey) * tiling_.valueStrideU;
-        {
-            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
-                kTileKeys, rowFractals * kFractal);
-            {
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                    const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    const int64_t cachedRows = MaxOf(0, MinOf(depth, keyPosition - firstKey - k0));
-                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    if (cachedRows > 0) {
-                        LoadNzOfAnyPitch(valueL1, cacheVGm_[valueTile + k0 * tiling_.cacheVStrideT],
-                            cachedRows, tiling_.valueDim, tiling_.cacheVStrideT,
-                            RoundUp(depth, kFractal));
-                    }
-                    if (depth > cachedRows) {
-                        PipeBarrier<PIPE_MTE2>();
-                        LoadNzOfAnyPitch(valueL1[cachedRows * kFractal],
-                            valueGm_[newValueTile
-                                + (k0 - keyPosition + cachedRows) * tiling_.valueStrideU],
-                            depth - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
-                            RoundUp(depth, kFractal));
-                    }
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
-                        const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        LoadLeft(leftL0,
-                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
-                            rowFractals, depthFractals, rowFractals);
-                        {
-                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
-                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
-                                depthFractals);
-                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // hardware orders Mmad into the same L0C only from 10 fractals on
-                            if (rowFractals * kFractal * kPaddedValueSize
-                                < 10 * kFractal * kFractal) {
-                                PipeBarrier<PIPE_M>();
-                            }
-                            Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
-                                    false, k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
-                        }
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
-                }
-                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+        // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+        const int64_t cachedRows = MaxOf(0, MinOf(keys, keyPosition - firstKey));
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        if (cachedRows > 0) {
+            LoadNzOfAnyPitch(valueL1_, cacheVGm_[valueTile], cachedRows, tiling_.valueDim,
+                tiling_.cacheVStrideT, RoundUp(keys, kFractal));
         }
+        if (keys > cachedRows) {
+            PipeBarrier<PIPE_MTE2>();
+            LoadNzOfAnyPitch(valueL1_[cachedRows * kFractal],
+                valueGm_[newValueTile + (0 - keyPosition + cachedRows) * tiling_.valueStrideU],
+                keys - cachedRows, tiling_.valueDim, tiling_.valueStrideU, RoundUp(keys, kFractal));
+        }
+        for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
+            const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+            for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
+                const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
+                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+                WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
+                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
+                    const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
+                    const int64_t depthFractals = CeilDiv(depth, kFractal);
+                    const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
+                        bandFractals, depthFractals, bandFractals);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadTransposed(rightL0,
+                            valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
+                            columnFractals, CeilDiv(keys, kFractal));
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        // hardware orders Mmad into the same L0C only from 10 fractals on
+                        if (bandFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
+                            PipeBarrier<PIPE_M>();
+                        }
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
+                                k1 + k0 == 0));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                probL1Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            if (tile > 0 && band == 0) {
+                CrossCoreWaitFlag(kOutRingAgain);
+            }
+            WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            {
+                if (tile > 0) {
+                    SetAtomicAdd<float>();
+                }
+                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
+                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
+                    bandFractals * kFractal);
+                SetAtomicNone();
+            }
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+            productL0Slot_ ^= 1;
+        }
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
@@ -582,6 +641,43 @@ private:
         }
     }
 
+    // Stores zeros to the slots of scores, so that L2 holds them when the first scores come.
+    __aicore__ inline void WarmScores()
+    {
+        if (tiling_.items > 0) {
+            const int64_t firstRow =
+                MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+            const int64_t endRow =
+                MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            Duplicate(partial_, 0.0f, kRowsOfZeros * kTileKeys);
+            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+            for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
+                for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
+                    const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
+                    StoreRows(
+                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
+                        * kTileKeys],
+                        partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                }
+                CrossCoreSetFlag<2, PIPE_MTE3>(kScoreRingWarm);
+            }
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        }
+    }
+
     // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
@@ -618,9 +714,9 @@ private:
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
                     -__builtin_inff(), stepRows, kTileKeys);
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            // newMax = max(rowMax, row maximum of the tile less what it may grow by); rescale =
+            // rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
-                PipeBarrier<PIPE_V>();
                 Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
@@ -631,6 +727,8 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
+            Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
+            PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -639,21 +737,31 @@ private:
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+            // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+            WholeReduceSum(growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, 8);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], stepRows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, stepRows);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -663,107 +771,131 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
-        if (rows <= 0) {
-            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
-            // for it; MTE2 waits back, so that the event is not set twice.
-            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
-        // rowSum = rowSum * rescale + row sum of the tile
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
-                kRepeatLanes);
-            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], rows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
-                rows);
-        }
     }
 
-    // Weighted sums begin with 0: the first tile is added like all others.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
-        }
-    }
-
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
+    // the cube waits for.
+    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            LoadRow(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                stepRows * kPaddedValueSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-            // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows, kPaddedValueSize,
-                kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
-            PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
-                stepRows * kPaddedValueSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+        if (tile < steps - 1) {
+            WaitFlag<HardEvent::S_V>(kGrownFree);
+            CopyLanes(grown_,
+                growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                kRowsPerVector / kRowsPerStep * kBlockLanes);
+            SetFlag<HardEvent::V_S>(kGrownReady);
+            // maxima grow rarely once an item has begun: the scalar unit looks where
+            WaitFlag<HardEvent::V_S>(kGrownReady);
+            for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
+                const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
+                if (grew) {
+                    for (int64_t r0 = s0;
+                         r0 < MinOf(s0 + kRowsPerStep, rows);
+                         r0 += kResultRowsPerStep) {
+                        const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                        LoadRow(partial_,
+                            outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                                * kPaddedValueSize],
+                            stepRows * kPaddedValueSize);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                        // sums = sums * rescale
+                        SpreadOverBlocks<2>(resultBlocks_,
+                            rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kResultRowsPerStep);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                        PipeBarrier<PIPE_V>();
+                        MulRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+                        StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedValueSize],
+                            partial_, stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                    }
+                }
+            }
+            SetFlag<HardEvent::S_V>(kGrownFree);
+            CrossCoreSetFlag<2, PIPE_MTE3>(kOutRingAgain);
         }
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
+                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                if (tile < work.tiles) {
+                    LoadRow(partial_,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedValueSize],
+                        stepRows * kPaddedValueSize);
+                }
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                if (work.tiles <= tile) {
+                    Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
+                }
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
+                DivRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
-                    kPaddedValueSize, kPaddedValueSize);
-                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                    stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                Cast(result_, partial_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
                 StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
                     + work.firstHead * tiling_.outputStrideN],
-                    result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                     tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
-                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
+                if (tile < work.tiles) {
+                    LoadRow(rowsOut_,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedValueSize],
+                        stepRows * kPaddedValueSize);
+                }
+                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V);
+                if (work.tiles <= tile) {
+                    Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
+                }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                CopyLanes(rowsOut, accumulator_[r0 * kPaddedValueSize],
-                    stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -776,16 +908,15 @@ private:
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
                     const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
-                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_[row * kBlockLanes],
                         runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
-                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut_[row * kBlockLanes],
                         runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
-                        rowsOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        rowsOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
                         rowDistance * kPaddedValueSize, kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-                maxOutSlot_ ^= 1;
+                SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
             }
         }
     }
@@ -796,37 +927,36 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            {
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
-                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
-                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
-                LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
-                    stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
-                    newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
-                partMaxSlot_ ^= 1;
-            }
-            SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+            LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+            LoadRow(partial_, partialOutGm_[partialRow * kPaddedValueSize],
+                stepRows * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+            MergePartial(accumulator_, mergedMax_, mergedSum_, partial_, partMax_, partSum_,
+                newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
     // The merged rows of a step to the output.
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
-        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
         PipeBarrier<PIPE_V>();
-        Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
-        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+        Cast(result_, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
         StoreRows(outputGm_[token * tiling_.outputStrideS + firstHead * tiling_.outputStrideN],
-            result, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
-        SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-        resultSlot_ ^= 1;
+            result_, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
@@ -834,14 +964,14 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
              unit < units;
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
-            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
+            const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
             Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
@@ -872,8 +1002,8 @@ private:
                  newRow < newRows;
                  newRow += blockCount_ * kVectorCores) {
                 const int64_t cacheRow = keyPosition + newRow;
-                for (int64_t kvHead = 0; kvHead < tiling_.kvHeads; kvHead += kRowsPerStep) {
-                    const int64_t stepRows = MinOf(kRowsPerStep, tiling_.kvHeads - kvHead);
+                for (int64_t kvHead = 0; kvHead < tiling_.kvHeads; kvHead += kResultRowsPerStep) {
+                    const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.kvHeads - kvHead);
                     WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
                     LoadRows(newKey_,
                         keyGm_[kvHead * tiling_.keyStrideK
@@ -903,9 +1033,8 @@ private:
     SelfAttentionTiling tiling_{};
 
     // The next slot of each multi-buffered tensor
-    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0;
-    uint32_t resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
+    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -913,10 +1042,10 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, rowFractals, keyPosition, itemSlot;
+        int64_t tile, keyPosition, itemSlot;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, rowBegin, itemSlot;
+        int64_t tile, rows, itemSlot, rowBegin;
     } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
@@ -933,19 +1062,21 @@ private:
     GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<int64_t> batchStatusGm_;
     GlobalTensor<T> outputGm_;
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
-    LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
+    LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, sumBlocks_, tileSum_, accumulator_, mergedMax_, mergedSum_;
+    LocalTensor<float> rescale_, growth_, grown_, partial_, resultBlocks_, maxOut_, sumOut_;
+    LocalTensor<float> rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_, partSum_;
     LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> valueL1_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer

@@ -17,15 +17,18 @@ using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 
 // Fixed by what the kernel is specialized on.
+constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
-constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
+constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kRowsPerStep = 8;  // query rows of one vector step
+constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
+// query rows of one vector step on weighted sums and results
+constexpr int64_t kResultRowsPerStep = 8;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
@@ -37,77 +40,94 @@ constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
+// keys of the probabilities of a band in L1, a slot
+constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
+// rows of a score tile that have room where weighted sums arrive
+constexpr int64_t kRowsOfZeros = kResultRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
-static_assert(kRowsPerStep == 8, "kRowsPerStep: 8; a vector step has one group of 8 rows");
+static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
+    "kRowsPerStep: a multiple of 8 from 8 to 64; one repeat has a number of each row of a "
+    "step");
+static_assert(kResultRowsPerStep == 8,
+    "kResultRowsPerStep: 8; a vector step has one group of 8 rows");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
     "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
     "head");
 static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
     "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
     "head");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
-    "kMaxRows: a multiple of 16 from 16 to 128; a task is one band of rows; L0A holds the "
-    "query rows of a task twice");
+static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
+    "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
+static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
+    "kResultRowsPerStep divides the rows of a vector core");
+static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    // finished rows in the dtype of the result
+    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
     kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
+    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
     kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
-    // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kNewKeySlot = kRowsPerStep * kPaddedHeadSize * 2,  // new rows
-    kNewValueSlot = kRowsPerStep * kPaddedValueSize * 2,  // new rows
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
+    kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
+    kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
+    kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    // a row statistic, two blocks a row
+    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    // running weighted sum of each row
+    kAccumulatorSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;  // exp(old max - new max) of merged rows
+    // maximum or sum of each row of the tile
+    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // running maximum including the tile
+    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
+    kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
+    // growth of a tile, as the scalar unit reads it
+    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
+    kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
+    kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // row sums of a partial
+    kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    // row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kResultRowsPerStep * kBlockLanes * 4,
+    kPartSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // row sum of one partial
+    kNewMaxBlocksSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
-    kQueryWideAt = kAccumulatorAt + kAccumulatorSlot, kQueryPartAt = kQueryWideAt + kQueryWideSlot,
-    kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kProbAt = kQueryScaledAt + kQueryScaledSlot,
-    kRowsOutAt = kProbAt + kProbSlot, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kLanesAt = kResultAt + 2 * kResultSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
-    kNewKeyAt = kSumBlocksAt + kSumBlocksSlot, kNewValueAt = kNewKeyAt + kNewKeySlot,
-    kRowBlocksAt = kNewValueAt + kNewValueSlot,
-    kPartialAt = kRowBlocksAt + kRowBlocksSlot + kHalfBankRow,
-    kRowMaxAt = kPartialAt + 2 * kPartialSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kRescaleAt = kNewMaxAt + kNewMaxSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
-    kMaxOutAt = kTileSumAt + kTileSumSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
-    kPartMaxAt = kMergedSumAt + kMergedSumSlot, kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot,
-    kNewMaxBlocksAt = kPartSumAt + 2 * kPartSumSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
+    kQueryWideAt = kScoreAt + 2 * kScoreSlot, kProbAt = kQueryWideAt + kQueryWideSlot,
+    kQueryPartAt = kProbAt + kProbSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
+    kLanesAt = kQueryScaledAt + kQueryScaledSlot, kPartialAt = kLanesAt + kLanesSlot,
+    kRowsOutAt = kPartialAt + kPartialSlot, kNewKeyAt = kRowsOutAt + kRowsOutSlot,
+    kNewValueAt = kNewKeyAt + kNewKeySlot, kRowMaxAt = kNewValueAt + kNewValueSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
+    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
+    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileStatAt = kRescaleAt + kRescaleSlot,
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kGrowthAt = kNewMaxAt + kNewMaxSlot,
+    kGrownAt = kGrowthAt + kGrowthSlot, kMaxOutAt = kGrownAt + kGrownSlot,
+    kSumOutAt = kMaxOutAt + kMaxOutSlot, kMergedMaxAt = kSumOutAt + kSumOutSlot,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kPartMaxAt = kMergedSumAt + kMergedSumSlot,
+    kPartSumAt = kPartMaxAt + kPartMaxSlot, kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescaleAt + kMergedRescaleSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
@@ -115,16 +135,14 @@ static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
+    kValueL1Slot = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
+    kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
 constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kValueL1At = kKeyL1At + 2 * kKeyL1Slot, kProbL1At = kValueL1At + kValueL1Slot,
+    kL1End = kProbL1At + 2 * kProbL1Slot;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
-// 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
-    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
+constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
@@ -135,7 +153,7 @@ static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
-    kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
+    kRowsPerBand * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
 constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 

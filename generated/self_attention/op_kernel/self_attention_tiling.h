@@ -82,8 +82,12 @@ struct SelfAttentionTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
+    int64_t largeTiles;  // large tasks that share the query positions of a batch row
     int64_t queriesPerTask;  // query positions of a task, at most
+    int64_t smallPositions;  // first query positions of a batch row, which small tasks have
     int64_t queryTiles;  // tasks that share the query positions of a batch row
+    int64_t largeTasks;  // large tasks; all others are small
     int64_t rowsPerTask;  // query rows of a task, at most
     int64_t tasks;  // units of work before keys are split
     int64_t splits;  // parts the keys of a row are split into
@@ -115,7 +119,11 @@ struct SelfAttentionTiling {
     int64_t queryElements;  // elements of query
     int64_t queryIsScaled;  // whether queries are scaled first
     float qScale;
+    int64_t warmKeys;  // keys of a slot that scores may go to
+    int64_t warmRows;  // rows of a slot that vector cores store to first
     int64_t batchRows;  // batch rows
+    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingPart;  // bytes of one block's outRing
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
@@ -124,8 +132,6 @@ struct SelfAttentionTiling {
     // bytes from the workspace to the ring of probability tiles, vector to cube
     int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
-    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingPart;  // bytes of one block's outRing
     int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     float attentionMaskFactor;  // -3e+38 or 1.0, by kernelType, calcType, maskType

@@ -207,10 +207,14 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
-    int64_t fixedSplits = 0;  // splits of each launch, 0 if computed
+    // its tiling function
+    SelfAttentionPaEncoderTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
+    // whether blocks wait for each other
+    bool (*waits)(const Problem &problem, const Kernel &kernel,
+        const SelfAttentionPaEncoderTiling &tiling) = nullptr;
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -225,44 +229,50 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+    // query positions of a large task
+    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // tasks of all heads at the same positions
+    const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
+    // large tasks of a batch row, if all are large
+    const int64_t allTiles = CeilDiv(problem.qRows, queriesPerLargeTask);
+    // query positions of the busiest core with those
+    const int64_t allOfCore = CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
+    // large tasks that the positions of a batch row fill
+    const int64_t fullTiles = problem.qRows / queriesPerLargeTask;
+    // large tasks of a batch row, if they fill whole rounds
+    const int64_t wholeTiles =
+        MinOf(fullTiles,
+            tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
+    // rounds of them
+    const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+    // small tasks after the last round of them
+    const int64_t smallAfterwards =
+        MaxOf(0,
+            tasksAbreast
+                * CeilDiv(MaxOf(0, problem.qRows - wholeTiles * queriesPerLargeTask),
+                    tiling.queriesPerSmallTask)
+                - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
+    // query positions of the busiest core with those
+    const int64_t wholeOfCore =
+        wholeRounds * queriesPerLargeTask
+            + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
+    // query positions of the busiest core, if all tasks are small
+    const int64_t smallOfCore =
+        CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
+            * tiling.queriesPerSmallTask;
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
-    if (kernel.rowsPerBand > 0) {
-        tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-        // query positions of a large task
-        const int64_t queriesPerLargeTask =
-            MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-        // tasks of all heads at the same positions
-        const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
-        // large tasks of a batch row, if all are large
-        const int64_t allTiles = CeilDiv(problem.qRows, queriesPerLargeTask);
-        // query positions of the busiest core with those
-        const int64_t allOfCore =
-            CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
-        // large tasks that the positions of a batch row fill
-        const int64_t fullTiles = problem.qRows / queriesPerLargeTask;
-        // large tasks of a batch row, if they fill whole rounds
-        const int64_t wholeTiles =
-            MinOf(fullTiles,
-                tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
-        // rounds of them
-        const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
-        // small tasks after the last round of them
-        const int64_t smallAfterwards =
-            MaxOf(0,
-                tasksAbreast
-                    * CeilDiv(MaxOf(0, problem.qRows - wholeTiles * queriesPerLargeTask),
-                        tiling.queriesPerSmallTask)
-                    - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
-        // query positions of the busiest core with those
-        const int64_t wholeOfCore =
-            wholeRounds * queriesPerLargeTask
-                + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
-        // query positions of the busiest core, if all tasks are small
-        const int64_t smallOfCore =
-            CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask),
-                problem.cores)
-                * tiling.queriesPerSmallTask;
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    if (problem.queryLayout == values::QueryLayout::kTokens
+        || problem.queryLayout == values::QueryLayout::kMerged) {
         // large tasks that have queries, at most
         const int64_t filledTasks =
             (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
@@ -276,44 +286,34 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         } else {
             tiling.largeTiles = allTiles;
         }
-        tiling.queriesPerTask =
-            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
-        tiling.smallPositions =
-            RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
-                tiling.queriesPerSmallTask);
-        tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
-        tiling.largeTasks = problem.batch * (tiling.kvHeads * tiling.headTiles) * tiling.largeTiles;
+        tiling.rowTotal = problem.nTokens * problem.headNum;
     } else {
-        tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-        tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
+        if (tasksAbreast * allTiles < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
+    tiling.queriesPerTask =
+        tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+    tiling.smallPositions =
+        RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
+            tiling.queriesPerSmallTask);
+    tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
+    tiling.largeTasks = tasksAbreast * tiling.largeTiles;
     tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    if (kernel.fixedSplits > 0) {
-        tiling.splits = kernel.fixedSplits;
-    } else {
-        tiling.splits =
-            problem.startTogether > 0
-                ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
-                : 1;
-    }
+    tiling.splits =
+        problem.startTogether > 0
+            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+            : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.rowTotal =
-        (problem.queryLayout == values::QueryLayout::kTokens
-            || problem.queryLayout == values::QueryLayout::kMerged)
-            ? problem.nTokens * problem.headNum
-            : problem.batch * problem.qRows * problem.headNum;
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.queryDtype != values::QueryDtype::kInt8
-            ? problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16)
-            : problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfInt8);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
-    // even groups of heads
-    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -324,9 +324,6 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.maskStrideQ = problem.maskCols;
     tiling.slopesStrideN = 1;
     tiling.maskStrideN = problem.maskRows * problem.maskCols;
-    tiling.vpvDescaleStrideN = 1;
-    tiling.qkDescaleStrideN = 1;
-    tiling.pScaleStrideN = 1;
     switch (problem.queryLayout) {
         case values::QueryLayout::kTokens:
         case values::QueryLayout::kMerged:
@@ -416,17 +413,15 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.seqLenIs2Batch = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
     tiling.batchRows = problem.batch;
     tiling.warmKeys = MinOf(kernel.tileKeys, problem.kvRows);
+    tiling.warmRows =
+        tiling.largeTasks < tiling.tasks
+            ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
+                MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows))
+            : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows);
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
     tiling.maskPitch0 = problem.maskRows * 128;
     tiling.windowSize = problem.windowSize;
-    if (kernel.rowsPerBand > 0) {
-        tiling.warmRows =
-            tiling.largeTasks < tiling.tasks
-                ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
-                    MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows))
-                : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows);
-    }
     if (problem.maskDtype == values::MaskDtype::kFloat16) {
         tiling.maskFactor =
             problem.kernelType == values::KernelType::kHighPrecision
@@ -446,8 +441,182 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
+inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPaEncoderTiling &tiling)
+{
+    using attndsl::RoundUp;
+    // rows of all key splits, 0 without any
+    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
+    tiling.outRingOffset = 0;
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    // bytes of the row maxima of key splits
+    const int64_t partialMaxBytes =
+        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    // bytes of the weighted sums of key splits
+    const int64_t partialOutBytes =
+        RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
+    tiling.scoreRingPart =
+        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
+            kWorkspaceAlignment);
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+}
+
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWait([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel, const SelfAttentionPaEncoderTiling &tiling)
+{
+    return tiling.splits > 1;
+}
+
+// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
+inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
+{
+    SelfAttentionPaEncoderTiling tiling{};
+    PartitionWork(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalars(problem, kernel, tiling);
+    PlaceWorkspace(kernel, tiling);
+    return tiling;
+}
+
+// Cuts the rows into tasks and their keys into splits; the blocks that share them.
+inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
     SelfAttentionPaEncoderTiling &tiling)
+{
+    using attndsl::MinOf;
+    using attndsl::MaxOf;
+    using attndsl::CeilDiv;
+    tiling.kvHeads = problem.kvHeads;
+    tiling.group = problem.headNum / problem.kvHeads;
+    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
+    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    tiling.queryTiles = CeilDiv(problem.qRows, tiling.queriesPerTask);
+    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfInt8);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    if (problem.pScaleGiven == 0) {
+        // score tiles of a row, at most
+        const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
+        tiling.splits =
+            problem.startTogether > 0
+                ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
+                : 1;
+    } else {
+        tiling.splits = 1;
+    }
+    tiling.items = tiling.tasks * tiling.splits;
+    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+    tiling.rowTotal =
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged)
+            ? problem.nTokens * problem.headNum
+            : problem.batch * problem.qRows * problem.headNum;
+}
+
+// Elements between neighbours along the axes of tensors, by layout.
+inline void SetStrides2(const Problem &problem, SelfAttentionPaEncoderTiling &tiling)
+{
+    tiling.vpvDescaleStrideN = 1;
+    tiling.outputStrideS = problem.headNum * problem.headSizeV;
+    tiling.qkDescaleStrideN = 1;
+    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
+    tiling.valueStrideK = problem.headSizeV;
+    tiling.queryStrideS = problem.headNum * problem.headSize;
+    tiling.maskStrideQ = problem.maskCols;
+    tiling.slopesStrideN = 1;
+    tiling.pScaleStrideN = 1;
+    tiling.maskStrideN = problem.maskRows * problem.maskCols;
+    switch (problem.queryLayout) {
+        case values::QueryLayout::kTokens:
+        case values::QueryLayout::kMerged:
+            tiling.outputStrideN = problem.headSizeV;
+            tiling.queryStrideN = problem.headSize;
+            break;
+        case values::QueryLayout::kPadded:
+            tiling.outputStrideN = problem.headSizeV;
+            tiling.queryStrideN = problem.headSize;
+            tiling.outputStrideB = problem.qRows * tiling.outputStrideS;
+            tiling.outputStrideQ = tiling.outputStrideS;
+            tiling.queryStrideQ = tiling.queryStrideS;
+            tiling.queryStrideB = problem.qRows * tiling.queryStrideS;
+            break;
+        case values::QueryLayout::kBnsd:
+            tiling.outputStrideN = problem.qRows * problem.headSizeV;
+            tiling.queryStrideN = problem.qRows * problem.headSize;
+            tiling.outputStrideB = problem.headNum * (problem.qRows * problem.headSizeV);
+            tiling.outputStrideQ = problem.headSizeV;
+            tiling.queryStrideQ = problem.headSize;
+            tiling.queryStrideB = problem.headNum * (problem.qRows * problem.headSize);
+            break;
+        default:
+            break;
+    }
+    switch (problem.keyLayout) {
+        case values::KeyLayout::kTokens:
+        case values::KeyLayout::kMerged:
+            tiling.keyStrideU = problem.kvHeads * problem.headSize;
+            tiling.keyStrideK = problem.headSize;
+            break;
+        case values::KeyLayout::kPadded:
+            tiling.keyStrideU = problem.kvHeads * problem.headSize;
+            tiling.keyStrideK = problem.headSize;
+            tiling.keyStrideB = problem.kvRows * (problem.kvHeads * problem.headSize);
+            break;
+        case values::KeyLayout::kBnsd:
+            tiling.keyStrideU = problem.headSize;
+            tiling.keyStrideK = problem.kvRows * problem.headSize;
+            tiling.keyStrideB = problem.kvHeads * (problem.kvRows * problem.headSize);
+            break;
+        default:
+            break;
+    }
+    switch (problem.maskLayout) {
+        case values::MaskLayout::kPerBatch:
+            tiling.maskStrideB = tiling.maskStrideN;
+            break;
+        case values::MaskLayout::kFull:
+            tiling.maskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
+            break;
+        default:
+            break;
+    }
+}
+
+// Sizes and settings as kernels read them.
+inline void SetScalars2(const Problem &problem, SelfAttentionPaEncoderTiling &tiling)
+{
+    tiling.qkScale = problem.qkScale;
+    tiling.valueDim = problem.headSizeV;
+    tiling.queryHeads = problem.headNum;
+    tiling.headDim = problem.headSize;
+    tiling.qRows = problem.qRows;
+    tiling.keyCapacity = problem.kvRows;
+    tiling.seqLenIs2Batch = problem.seqLenLayout == values::SeqLenLayout::k2Batch;
+    tiling.batchRows = problem.batch;
+    tiling.clampMin = problem.clampMin;
+    tiling.clampMax = problem.clampMax;
+    tiling.maskPitch0 = problem.maskRows * 128;
+}
+
+// Puts the tensors of the workspace one after the other, in bytes.
+inline void PlaceWorkspace2(const Kernel &kernel, SelfAttentionPaEncoderTiling &tiling)
 {
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
@@ -466,34 +635,31 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfInt8,
+            kWorkspaceAlignment);
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.outRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.probRingPart =
-        problem.queryDtype != values::QueryDtype::kInt8
-            ? RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
-                kWorkspaceAlignment)
-            : RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfInt8,
-                kWorkspaceAlignment);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
 }
 
 // Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait([[maybe_unused]] const Problem &problem,
+inline bool BlocksWait2([[maybe_unused]] const Problem &problem,
     [[maybe_unused]] const Kernel &kernel, const SelfAttentionPaEncoderTiling &tiling)
 {
     return tiling.splits > 1;
 }
 
 // The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
-inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &kernel)
+inline SelfAttentionPaEncoderTiling Tile2(const Problem &problem, const Kernel &kernel)
 {
     SelfAttentionPaEncoderTiling tiling{};
-    PartitionWork(problem, kernel, tiling);
-    SetStrides(problem, tiling);
-    SetScalars(problem, kernel, tiling);
-    PlaceWorkspace(problem, kernel, tiling);
+    PartitionWork2(problem, kernel, tiling);
+    SetStrides2(problem, tiling);
+    SetScalars2(problem, tiling);
+    PlaceWorkspace2(kernel, tiling);
     return tiling;
 }
 
@@ -547,9 +713,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
@@ -572,10 +740,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueMaskMaskTypeNorm
                 : Key::kBfloat16D128E128ValueMaskMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
@@ -596,10 +767,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompress
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompress;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
@@ -619,9 +793,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX: float16 or bfloat16
@@ -641,9 +817,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD: float16 or bfloat16
@@ -663,10 +841,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd
                 : Key::kBfloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128: float16 or bfloat16
@@ -685,9 +866,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_key_padded: float16 or bfloat16
@@ -706,9 +889,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
@@ -731,10 +916,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi
                 : Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
@@ -757,10 +945,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm
                 : Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
@@ -783,10 +974,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNorm
                 : Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNorm;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -806,9 +1000,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
@@ -835,10 +1031,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress
                 : Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
@@ -861,9 +1060,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_query_padded: float16 or bfloat16
@@ -880,10 +1081,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128QueryPadded
                 : Key::kBfloat16D128E128QueryPadded;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
@@ -906,10 +1110,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueMaskMaskTypeAlibi
                 : Key::kBfloat16D128E128ValueMaskMaskTypeAlibi;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
@@ -931,10 +1138,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
@@ -956,10 +1166,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -981,9 +1194,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1008,9 +1223,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
@@ -1035,9 +1252,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
@@ -1059,10 +1278,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.fixedSplits = 1;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE:
@@ -1084,9 +1304,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMinMaxQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1112,9 +1334,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNormQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE: int8
@@ -1134,9 +1358,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE:
@@ -1157,9 +1383,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1185,9 +1413,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeAlibiQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1213,9 +1443,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNormQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1241,9 +1473,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNormQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
@@ -1271,9 +1505,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeAlibiCompressQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE:
@@ -1294,9 +1530,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
@@ -1321,9 +1559,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
@@ -1348,9 +1588,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressSqrtQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
@@ -1375,9 +1617,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressLeftAlignQuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
@@ -1399,9 +1643,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline;
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel.tile = &Tile2;
+        choice.kernel.waits = &BlocksWait2;
         return true;
     }
     return false;
@@ -1418,14 +1664,14 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     }
     plan.key = static_cast<uint64_t>(choice.key);
     SelfAttentionPaEncoderTiling &tiling = plan.tiling;
-    tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    tiling = empty ? OneBlock() : choice.kernel.tile(problem, choice.kernel);
     if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
         plan.status = PlanStatus::kTooManyRows;
         plan.taskRows = tiling.rowsPerTask;
         return plan;
     }
     tiling.key = plan.key;
-    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.scheduleMode = choice.kernel.waits(problem, choice.kernel, tiling) ? kBatchMode : 0;
     plan.status = PlanStatus::kPlanned;
     return plan;
 }

@@ -17,9 +17,8 @@
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
- *   AIV  StartSums          tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -37,6 +36,7 @@ namespace self_attention_pa_encoder_d128_e128 {
 
 using namespace AscendC;
 
+constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
@@ -45,9 +45,7 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
 // it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
 // waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
-// an event, named after the first.
+// has left this one. Buffers with one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -60,35 +58,36 @@ constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 // MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
 constexpr int32_t kProbL1Ready = 4;
 constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
-constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2V = 0;  // MTE2_V, partial: one id per slot
-constexpr int32_t kScoreReady = 2;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReadyMte2V = 4;  // MTE2_V, partial: one id per slot
+constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
+constexpr int32_t kMaxOutReadyMte2V = 4;  // MTE2_V, rowsOut: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
-constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
 constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id per slot
 constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id per slot
-constexpr int32_t kMaxOutFree = 5;  // MTE3_V, maxOut, sumOut: one id per slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
 constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
 constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReady = 5;  // V_MTE3, maxOut, sumOut, partial: one id per slot
+constexpr int32_t kMaxOutReadyVMte3 = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
+constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
 // of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
 // stages it is read before it is written again.
-constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kOutRingReady = 0;
+constexpr uint16_t kScoreRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
 constexpr uint16_t kScoreRingWarm = 4;
+constexpr uint16_t kOutRingAgain = 5;
 
 template <typename T>
 class SelfAttentionPaEncoderKernel : attndsl::KernelBase {
@@ -105,32 +104,34 @@ public:
         Bind(keyGm_, key);
         Bind(seqLenGm_, seqLen);
         Bind(outputGm_, output);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
         Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
-        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             valueL1_ = View<T>(l1_, kValueL1At);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            accumulator_ = View<float>(ub_, kAccumulatorAt);
             lanes_ = View<float>(ub_, kLanesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
-            rescale_ = View<float>(ub_, kRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
+            growth_ = View<float>(ub_, kGrowthAt);
             prob_ = View<T>(ub_, kProbAt);
+            grown_ = View<float>(ub_, kGrownAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -189,7 +190,8 @@ private:
                     ScoreTile(work, rowFractals, keyStart, tile);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
-                    WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlierSlot);
+                    WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlierSlot,
+                        earlier.itemSlot);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
@@ -214,11 +216,13 @@ private:
         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
-        }
+        SetFlag<HardEvent::V_MTE2>(kScoreFree);
+        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::S_V>(kGrownFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
+        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
         WarmScores();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -236,8 +240,8 @@ private:
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].rows = rows;
-                vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].itemSlot = itemSlot;
+                vectorSteps_[slot].rowBegin = rowBegin;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -248,14 +252,13 @@ private:
                     const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile == 0) {
-                        StartSums(earlier.rows);
-                    }
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -268,11 +271,13 @@ private:
         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
-            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
-        }
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
+        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::S_V>(kGrownFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
+        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -451,7 +456,7 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyStart, int64_t tile,
-        int64_t slot)
+        int64_t slot, int64_t itemSlot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -508,9 +513,20 @@ private:
                 SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 probL1Slot_ ^= 1;
             }
-            SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            StoreProduct(outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedValueSize],
-                productL0, bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
+            SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            if (tile > 0 && band == 0) {
+                CrossCoreWaitFlag(kOutRingAgain);
+            }
+            WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            {
+                if (tile > 0) {
+                    SetAtomicAdd<float>();
+                }
+                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
+                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
+                    bandFractals * kFractal);
+                SetAtomicNone();
+            }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ ^= 1;
         }
@@ -529,11 +545,9 @@ private:
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
             WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
-            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
             SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
@@ -589,7 +603,8 @@ private:
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
                     -__builtin_inff(), stepRows, kTileKeys);
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            // newMax = max(rowMax, row maximum of the tile less what it may grow by); rescale =
+            // rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             }
@@ -601,6 +616,8 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
+            Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
+            PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -609,6 +626,9 @@ private:
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+            // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+            WholeReduceSum(growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, 8);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             // rescale = exp(rowMax - newMax)
@@ -655,142 +675,149 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
-        if (rows <= 0) {
-            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
-            // for it; MTE2 waits back, so that the event is not set twice.
-            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
 
-    // Weighted sums begin with 0: the first tile is added like all others.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
-        }
-    }
-
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
+    // the cube waits for.
+    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            LoadRow(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
-                stepRows * kPaddedValueSize);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-            // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows, kPaddedValueSize,
-                kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-            PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
-                stepRows * kPaddedValueSize);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ ^= 1;
+        if (tile < steps - 1) {
+            WaitFlag<HardEvent::S_V>(kGrownFree);
+            CopyLanes(grown_,
+                growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                kRowsPerVector / kRowsPerStep * kBlockLanes);
+            SetFlag<HardEvent::V_S>(kGrownReady);
+            // maxima grow rarely once an item has begun: the scalar unit looks where
+            WaitFlag<HardEvent::V_S>(kGrownReady);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+                if (grew) {
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    LoadRow(partial,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedValueSize],
+                        stepRows * kPaddedValueSize);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                    // sums = sums * rescale
+                    PipeBarrier<PIPE_V>();
+                    SpreadOverBlocks<2>(rowBlocks_,
+                        rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+                    StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                        * kPaddedValueSize],
+                        partial, stepRows * kPaddedValueSize);
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    partialSlot_ ^= 1;
+                }
+            }
+            SetFlag<HardEvent::S_V>(kGrownFree);
+            CrossCoreSetFlag<2, PIPE_MTE3>(kOutRingAgain);
         }
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+                // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
-                PipeBarrier<PIPE_V>();
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                if (tile < work.tiles) {
+                    LoadRow(partial,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedValueSize],
+                        stepRows * kPaddedValueSize);
+                }
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                if (work.tiles <= tile) {
+                    Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
+                }
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
-                    kPaddedValueSize, kPaddedValueSize);
-                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
-                    stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
-                    + work.firstHead * tiling_.outputStrideN],
-                    result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
-                    tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
-                SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                {
+                    auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                    PipeBarrier<PIPE_V>();
+                    Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                    StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
+                        + work.firstHead * tiling_.outputStrideN],
+                        result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                        tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
+                    SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                    resultSlot_ ^= 1;
+                }
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                partialSlot_ ^= 1;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                // Rows leave from partial, where sums arrive: UB has no room for a buffer of their
-                // own. So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by
-                // events of its own.
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
-                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-                {
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-                    PipeBarrier<PIPE_V>();
-                    SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
-                        kRowsPerStep);
-                    SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
-                        kRowsPerStep);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    CopyLanes(partial, accumulator_[r0 * kPaddedValueSize],
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
+                if (tile < work.tiles) {
+                    LoadRow(rowsOut,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                    for (int64_t run = (rowBegin + r0) / runLength;
-                         run < CeilDiv(rowBegin + r0 + stepRows, runLength);
-                         ++run) {
-                        const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
-                        const int64_t runRows =
-                            MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                        const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                        const int64_t queryIndex =
-                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                        const int64_t partialRow =
-                            work.split * tiling_.rowTotal
-                                + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
-                        const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
-                        StoreRows(partialMaxGm_[partialRow * kBlockLanes],
-                            maxOut[row * kBlockLanes], runRows, kBlockLanes,
-                            rowDistance * kBlockLanes, kBlockLanes);
-                        StoreRows(partialSumGm_[partialRow * kBlockLanes],
-                            sumOut[row * kBlockLanes], runRows, kBlockLanes,
-                            rowDistance * kBlockLanes, kBlockLanes);
-                        StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
-                            partial[row * kPaddedValueSize], runRows, kPaddedValueSize,
-                            rowDistance * kPaddedValueSize, kPaddedValueSize);
-                    }
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ ^= 1;
                 }
-                SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V + maxOutSlot_);
+                if (work.tiles <= tile) {
+                    Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
+                }
+                PipeBarrier<PIPE_V>();
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
+                for (int64_t run = (rowBegin + r0) / runLength;
+                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
+                     ++run) {
+                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t runRows =
+                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    const int64_t partialRow =
+                        work.split * tiling_.rowTotal
+                            + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
+                    const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
+                        runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
+                    StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
+                        rowsOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        rowDistance * kPaddedValueSize, kPaddedValueSize);
+                }
+                SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 maxOutSlot_ ^= 1;
             }
         }
@@ -883,7 +910,7 @@ private:
         int64_t tile, keyStart, itemSlot;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, rowBegin, itemSlot;
+        int64_t tile, rows, itemSlot, rowBegin;
     } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
@@ -895,16 +922,16 @@ private:
     GlobalTensor<T> keyGm_;
     GlobalTensor<int64_t> seqLenGm_;
     GlobalTensor<T> outputGm_;
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;
-    LocalTensor<float> accumulator_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, growth_;
+    LocalTensor<float> grown_, mergedMax_, mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };

@@ -18,12 +18,13 @@ using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 
 // Fixed by what the kernel is specialized on.
+constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
-constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
+constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
@@ -32,93 +33,103 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
 constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a block of values
+// keys of the probabilities of a band in L1, a slot
+constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
+// rows of a score tile that have room where weighted sums arrive
+constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
 static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
-    "kRowsPerStep: a multiple of 8 from 8 to 64");
+    "kRowsPerStep: a multiple of 8 from 8 to 64; one repeat has a number of each row of a "
+    "step");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
     "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
     "head");
 static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
     "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
     "head");
-static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
-    "kMaxRows: a multiple of 16 from 16 to 128; a task is one band of rows; L0A holds the "
-    "query rows of a task twice");
+static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
+    "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
+static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    // 2 slots: finished rows in the dtype of the result
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     kSlopesWideSlot = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,  // finished rows in the dtype of the result
     kKeyNumbersSlot = kTileKeys * 4,  // indices of the tile's keys
-    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // row sums of a partial
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
+    kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
-    // row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // row sum of one partial
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
+    // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
+    kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2,
+    // growth of a tile, as the scalar unit reads it
+    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kSlopesWideAt = kScoreAt + 2 * kScoreSlot,
-    kAccumulatorAt = kSlopesWideAt + kSlopesWideSlot, kProbAt = kAccumulatorAt + kAccumulatorSlot,
-    kRowsOutAt = kProbAt + kProbSlot, kLanesAt = kRowsOutAt + kRowsOutSlot,
-    kResultAt = kLanesAt + kLanesSlot, kKeyNumbersAt = kResultAt + kResultSlot,
-    kSumBlocksAt = kKeyNumbersAt + kKeyNumbersSlot, kRowBlocksAt = kSumBlocksAt + kSumBlocksSlot,
-    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + kMaxOutSlot,
-    kMergedMaxAt = kSumOutAt + kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
+    kSlopesWideAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kSlopesWideAt + kSlopesWideSlot,
+    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
+    kKeyNumbersAt = kLanesAt + kLanesSlot, kRowMaxAt = kKeyNumbersAt + kKeyNumbersSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
+    kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
+    kAccumulatorAt = kPartMaxAt + 2 * kPartMaxSlot + kHalfBankRow,
+    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kPartSumAt = kRescaleAt + kRescaleSlot,
+    kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
     kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kPartialAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
-    kPartMaxAt = kPartialAt + kPartialSlot, kPartSumAt = kPartMaxAt + kPartMaxSlot,
-    kRowMaxAt = kPartSumAt + kPartSumSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kRescaleAt = kNewMaxAt + kNewMaxSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
-    kUbEnd = kTileSumAt + kTileSumSlot;
+    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
+    kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,
+    kGrownAt = kProbAt + kProbSlot, kUbEnd = kGrownAt + kGrownSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
     kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
     kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
+    kValueL1Slot = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
+    kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
 constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kValueL1At = kKeyL1At + 2 * kKeyL1Slot, kProbL1At = kValueL1At + kValueL1Slot,
+    kL1End = kProbL1At + 2 * kProbL1Slot;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
-// 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
-    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
+constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
 constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
@@ -129,7 +140,7 @@ static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
 constexpr uint32_t kProductL0Slot =
-    kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
+    kRowsPerBand * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
 constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 

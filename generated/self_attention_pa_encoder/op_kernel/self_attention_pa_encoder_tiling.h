@@ -135,6 +135,8 @@ struct SelfAttentionPaEncoderTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t warmKeys;  // keys of a slot that scores may go to
     int64_t warmRows;  // rows of a slot that vector cores store to first
+    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingPart;  // bytes of one block's outRing
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
@@ -143,8 +145,6 @@ struct SelfAttentionPaEncoderTiling {
     // bytes from the workspace to the ring of probability tiles, vector to cube
     int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
-    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
     float maskFactor;  // -3e+38 or 1.0, by kernelType, maskType
     int64_t maskStrideB;  // elements between neighbours of mask along B; 0: all have the same

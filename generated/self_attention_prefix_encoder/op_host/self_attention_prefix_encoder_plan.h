@@ -111,9 +111,9 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
+    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -128,6 +128,61 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+    // query positions of a large task
+    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // tasks of all heads at the same positions
+    const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
+    // large tasks of a batch row, if all are large
+    const int64_t allTiles = CeilDiv(problem.maxOfSeqLen, queriesPerLargeTask);
+    // query positions of the busiest core with those
+    const int64_t allOfCore = CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
+    // large tasks that the positions of a batch row fill
+    const int64_t fullTiles = problem.maxOfSeqLen / queriesPerLargeTask;
+    // large tasks of a batch row, if they fill whole rounds
+    const int64_t wholeTiles =
+        MinOf(fullTiles,
+            tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
+    // rounds of them
+    const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+    // small tasks after the last round of them
+    const int64_t smallAfterwards =
+        MaxOf(0,
+            tasksAbreast
+                * CeilDiv(MaxOf(0, problem.maxOfSeqLen - wholeTiles * queriesPerLargeTask),
+                    tiling.queriesPerSmallTask)
+                - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
+    // query positions of the busiest core with those
+    const int64_t wholeOfCore =
+        wholeRounds * queriesPerLargeTask
+            + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
+    // query positions of the busiest core, if all tasks are small
+    const int64_t smallOfCore =
+        CeilDiv(tasksAbreast * CeilDiv(problem.maxOfSeqLen, tiling.queriesPerSmallTask),
+            problem.cores)
+            * tiling.queriesPerSmallTask;
+    // large tasks that have queries, at most
+    const int64_t filledTasks =
+        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+            * (tiling.kvHeads * tiling.headTiles);
+    if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+        || smallOfCore * kPartsOfBusiestCore
+            < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+        tiling.largeTiles = 0;
+    } else if (wholeOfCore < allOfCore) {
+        tiling.largeTiles = wholeTiles;
+    } else {
+        tiling.largeTiles = allTiles;
+    }
+    tiling.queriesPerTask =
+        tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+    tiling.smallPositions =
+        RoundUp(MaxOf(0, problem.maxOfSeqLen - tiling.largeTiles * queriesPerLargeTask),
+            tiling.queriesPerSmallTask);
+    tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
+    tiling.largeTasks = tasksAbreast * tiling.largeTiles;
+    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     // bytes of a head's keys and values
     const int64_t bytesOfHead =
         problem.maxBlockNum * problem.blockSize
@@ -139,74 +194,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys);
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    if (kernel.rowsPerBand > 0) {
-        tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-        // query positions of a large task
-        const int64_t queriesPerLargeTask =
-            MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-        // tasks of all heads at the same positions
-        const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
-        // large tasks of a batch row, if all are large
-        const int64_t allTiles = CeilDiv(problem.maxOfSeqLen, queriesPerLargeTask);
-        // query positions of the busiest core with those
-        const int64_t allOfCore =
-            CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
-        // large tasks that the positions of a batch row fill
-        const int64_t fullTiles = problem.maxOfSeqLen / queriesPerLargeTask;
-        // large tasks of a batch row, if they fill whole rounds
-        const int64_t wholeTiles =
-            MinOf(fullTiles,
-                tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
-        // rounds of them
-        const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
-        // small tasks after the last round of them
-        const int64_t smallAfterwards =
-            MaxOf(0,
-                tasksAbreast
-                    * CeilDiv(MaxOf(0, problem.maxOfSeqLen - wholeTiles * queriesPerLargeTask),
-                        tiling.queriesPerSmallTask)
-                    - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
-        // query positions of the busiest core with those
-        const int64_t wholeOfCore =
-            wholeRounds * queriesPerLargeTask
-                + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
-        // query positions of the busiest core, if all tasks are small
-        const int64_t smallOfCore =
-            CeilDiv(tasksAbreast * CeilDiv(problem.maxOfSeqLen, tiling.queriesPerSmallTask),
-                problem.cores)
-                * tiling.queriesPerSmallTask;
-        // large tasks that have queries, at most
-        const int64_t filledTasks =
-            (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
-                * (tiling.kvHeads * tiling.headTiles);
-        if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        tiling.queriesPerTask =
-            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
-        tiling.smallPositions =
-            RoundUp(MaxOf(0, problem.maxOfSeqLen - tiling.largeTiles * queriesPerLargeTask),
-                tiling.queriesPerSmallTask);
-        tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
-        tiling.largeTasks = problem.batch * (tiling.kvHeads * tiling.headTiles) * tiling.largeTiles;
-    } else {
-        tiling.queriesPerTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-        tiling.queryTiles = CeilDiv(problem.maxOfSeqLen, tiling.queriesPerTask);
-    }
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
         problem.startTogether > 0
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
+    tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
 }
 
@@ -239,14 +232,12 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel,
     tiling.maxOfSeqLen = problem.maxOfSeqLen;
     tiling.keyCapacity = problem.maxBlockNum * problem.blockSize;
     tiling.warmKeys = MinOf(kernel.tileKeys, tiling.keyCapacity);
+    tiling.warmRows =
+        tiling.largeTasks < tiling.tasks
+            ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
+                MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.maxOfSeqLen))
+            : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.maxOfSeqLen);
     tiling.maskPitch0 = problem.maskRows * 128;
-    if (kernel.rowsPerBand > 0) {
-        tiling.warmRows =
-            tiling.largeTasks < tiling.tasks
-                ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
-                    MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.maxOfSeqLen))
-                : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.maxOfSeqLen);
-    }
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
@@ -255,7 +246,11 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTilin
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
     const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
-    tiling.partialMaxOffset = 0;
+    tiling.outRingOffset = 0;
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
+            kWorkspaceAlignment);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
         RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
@@ -272,11 +267,7 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTilin
     tiling.probRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
-    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
 }
 
 // Whether blocks wait for each other: all start at once, or none.
@@ -325,9 +316,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.maxRows = schedule::kMaxRows;
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
         return true;
     }
     // self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS: float16 or
@@ -342,10 +333,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128MaskMaskColumnsMaskTypeAlibiCompress
                 : Key::kBfloat16D128MaskMaskColumnsMaskTypeAlibiCompress;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
         return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
@@ -358,10 +350,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128SlopesMaskTypeAlibiCompress
                 : Key::kBfloat16D128SlopesMaskTypeAlibiCompress;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
         return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or bfloat16
@@ -374,10 +367,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
                 ? Key::kFloat16D128SlopesMaskTypeAlibiCompressSqrt
                 : Key::kBfloat16D128SlopesMaskTypeAlibiCompressSqrt;
         choice.kernel.maxRows = schedule::kMaxRows;
+        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
+        choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
         return true;
     }
     return false;

@@ -14,12 +14,12 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
- *   AIV  StartSums          tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
+ *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -37,49 +37,58 @@ namespace self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS {
 
 using namespace AscendC;
 
+constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then
-// waits for it; named after the first such flag. Buffers with one lifetime share an event, named
-// after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
+// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
+// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
+// has left this one. Buffers with one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
-// MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
-constexpr int32_t kRightL0Ready = 0;
+constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
+constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
-constexpr int32_t kValueL1Free = 2;  // MTE1_MTE2, valueL1: one id per slot
-constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
-constexpr int32_t kQueryL1Free = 6;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1
+constexpr int32_t kQueryL1Free = 5;  // MTE1_MTE2, queryL1: one id per slot
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
-// MTE2_MTE1, valueL1 and, loaded before it by the same pipe, probL1: one id per slot
-constexpr int32_t kValueL1Ready = 4;
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
+// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
+constexpr int32_t kProbL1Ready = 4;
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial
-constexpr int32_t kPartMaxReady = 3;  // MTE2_V, partMax, partSum, partial
-constexpr int32_t kProbRingReadyMTE2Taken = 0;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kResultFree = 1;  // MTE3_V, result
-constexpr int32_t kMaxOutFree = 2;  // MTE3_V, maxOut, sumOut, rowsOut
+constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
+constexpr int32_t kMaxOutReadyMte2V = 4;  // MTE2_V, rowsOut: one id per slot
+constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
+constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
+constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id per slot
+constexpr int32_t kProbFree = 2;  // MTE3_V, prob
+constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id per slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
-constexpr int32_t kRightL0Free = 0;  // M_MTE1, rightL0: one id per slot
-constexpr int32_t kLeftL0Free = 2;  // M_MTE1, leftL0: one id per slot
+constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
+constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
+constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialFree = 2;  // V_MTE2, partial
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kResultReady = 1;  // V_MTE3, result
-constexpr int32_t kMaxOutReady = 2;  // V_MTE3, maxOut, sumOut, rowsOut
+constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
+constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
+constexpr int32_t kProbReady = 2;  // V_MTE3, prob
+constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
+constexpr int32_t kMaxOutReadyVMte3 = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
+constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
 // of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
 // stages it is read before it is written again.
-constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kProbRingReady = 1;
-constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kOutRingReady = 0;
+constexpr uint16_t kScoreRingReady = 1;
+constexpr uint16_t kProbRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
+constexpr uint16_t kScoreRingWarm = 4;
+constexpr uint16_t kOutRingAgain = 5;
 
 template <typename T>
 class SelfAttentionPrefixEncoderKernel : attndsl::KernelBase {
@@ -101,43 +110,37 @@ public:
         Bind(kvSeqLenGm_, kvSeqLen);
         Bind(slopesGm_, slopes);
         Bind(outputGm_, output);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(partialMaxGm_, workspace + tiling_.partialMaxOffset);
         Bind(partialSumGm_, workspace + tiling_.partialSumOffset);
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
-        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
+            valueL1_ = View<T>(l1_, kValueL1At);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             slopesWide_ = View<float>(ub_, kSlopesWideAt);
-            accumulator_ = View<float>(ub_, kAccumulatorAt);
-            prob_ = View<T>(ub_, kProbAt);
-            rowsOut_ = View<float>(ub_, kRowsOutAt);
             lanes_ = View<float>(ub_, kLanesAt);
-            result_ = View<T>(ub_, kResultAt);
             keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
             keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelowAt);
-            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            rowMax_ = View<float>(ub_, kRowMaxAt);
+            rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
-            maxOut_ = View<float>(ub_, kMaxOutAt);
-            sumOut_ = View<float>(ub_, kSumOutAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
-            partial_ = View<float>(ub_, kPartialAt);
-            partMax_ = View<float>(ub_, kPartMaxAt);
-            partSum_ = View<float>(ub_, kPartSumAt);
-            rowMax_ = View<float>(ub_, kRowMaxAt);
-            rowSum_ = View<float>(ub_, kRowSumAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
-            rescale_ = View<float>(ub_, kRescaleAt);
-            tileSum_ = View<float>(ub_, kTileSumAt);
+            growth_ = View<float>(ub_, kGrowthAt);
+            prob_ = View<T>(ub_, kProbAt);
+            grown_ = View<float>(ub_, kGrownAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -154,14 +157,15 @@ private:
     __aicore__ inline void RunCube()
     {
         for (int32_t slot = 0; slot < 2; ++slot) {
-            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -178,44 +182,53 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 cubeSteps_[slot].tile = tile;
-                cubeSteps_[slot].rowFractals = rowFractals;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+                if (stepsBegun_ <= kPrefetch) {
+                    AwaitSlot();
+                } else if (earlier.tile < earlierWork.tiles) {
                     AwaitProbabilities();
                 }
                 if (tile < work.tiles) {
                     ScoreTile(work, rowFractals, tile);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
-                    WeightedTile(earlierWork, earlier.rowFractals, earlier.tile, earlierSlot);
+                    WeightedTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot);
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
-            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
+            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
+        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        SetFlag<HardEvent::S_V>(kGrownFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
+        SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
+        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
+        WarmScores();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -232,8 +245,8 @@ private:
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].rows = rows;
-                vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].itemSlot = itemSlot;
+                vectorSteps_[slot].rowBegin = rowBegin;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -244,14 +257,13 @@ private:
                     const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile == 0) {
-                        StartSums(earlier.rows);
-                    }
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot, earlier.rowBegin,
+                            earlier.rows);
                     }
                 }
             }
@@ -259,12 +271,18 @@ private:
         if (tiling_.splits > 1) {
             MergePartials();
         }
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFree);
+        WaitFlag<HardEvent::S_V>(kGrownFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
+        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -304,19 +322,26 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
+        // all large tasks come before all small ones
+        const bool isLarge = tiling_.largeTasks > task;
+        const int64_t partTask = task - (isLarge ? 0 : tiling_.largeTasks);
+        const int64_t partTiles =
+            isLarge ? tiling_.largeTiles : tiling_.queryTiles - tiling_.largeTiles;
+        const int64_t positionsPerTask =
+            isLarge ? tiling_.queriesPerTask : tiling_.queriesPerSmallTask;
         const int64_t headTasks = tiling_.kvHeads * tiling_.headTiles;
-        const int64_t taskOfBatch = task % (tiling_.queryTiles * headTasks);
+        const int64_t taskOfBatch = partTask % (partTiles * headTasks);
         // heads come in groups whose keys and values L2 holds together
         const int64_t firstHeadTask =
-            taskOfBatch / (tiling_.queryTiles * tiling_.headsAtOnce) * tiling_.headsAtOnce;
+            taskOfBatch / (partTiles * tiling_.headsAtOnce) * tiling_.headsAtOnce;
         const int64_t headsBeside = MinOf(tiling_.headsAtOnce, headTasks - firstHeadTask);
-        const int64_t taskOfHeads = taskOfBatch - tiling_.queryTiles * firstHeadTask;
+        const int64_t taskOfHeads = taskOfBatch - partTiles * firstHeadTask;
         // the last positions of all heads of a group come first: they see most keys
-        const int64_t queryTile = tiling_.queryTiles - 1 - taskOfHeads / headsBeside;
+        const int64_t queryTile = partTiles - 1 - taskOfHeads / headsBeside;
         const int64_t headTask =
-            task / (tiling_.queryTiles * headTasks) * headTasks + firstHeadTask
+            partTask / (partTiles * headTasks) * headTasks + firstHeadTask
                 + taskOfHeads % headsBeside;
-        found.firstQuery = queryTile * tiling_.queriesPerTask;
+        found.firstQuery = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
         // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
@@ -325,7 +350,7 @@ private:
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         found.seqLenOfBatch = seqLenGm_.GetValue(found.batch);
         const int64_t queryLength = MinOf(found.seqLenOfBatch, tiling_.maxOfSeqLen);
-        found.queries = MaxOf(0, MinOf(tiling_.queriesPerTask, queryLength - found.firstQuery));
+        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
         found.kvSeqLenOfBatch = kvSeqLenGm_.GetValue(found.batch);
@@ -370,6 +395,12 @@ private:
         }
     }
 
+    // Waits until L2 holds the slot that takes the scores of this step.
+    __aicore__ inline void AwaitSlot()
+    {
+        CrossCoreWaitFlag(kScoreRingWarm);
+    }
+
     // Waits for the probabilities of a tile: its scores are read, new ones may take their slot.
     __aicore__ inline void AwaitProbabilities()
     {
@@ -382,141 +413,209 @@ private:
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        {
-            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
-            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
-            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-                const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                {
-                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    const int64_t firstRow = firstKey + n0;
-                    WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    for (int64_t page = firstRow / tiling_.blockSize;
-                         page < CeilDiv(firstRow + cols, tiling_.blockSize);
-                         ++page) {
-                        const int64_t pageBegin = MaxOf(page * tiling_.blockSize, firstRow);
-                        const int64_t pageEnd =
-                            MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + cols);
-                        const int64_t pageOffset =
-                            blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB + page)
-                                * tiling_.keyStrideP
-                                + work.kvHead * tiling_.keyStrideK
-                                + (pageBegin - page * tiling_.blockSize) * tiling_.keyStrideR;
-                        LoadNzOfAnyPitch(keyL1[(pageBegin - firstRow) * kFractal],
-                            keyGm_[pageOffset], pageEnd - pageBegin, tiling_.headDim,
-                            tiling_.keyStrideR, RoundUp(cols, kFractal));
-                    }
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-                    {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
-                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        LoadFractals(rightL0, keyL1,
-                            CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
-                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
-                }
-                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(
-                    scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys + n0],
-                    productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
-                    rowFractals * kFractal);
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+            const int64_t cols = MinOf(kBaseN, keys - n0);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+            // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+            const int64_t firstRow = firstKey + n0;
+            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            for (int64_t page = firstRow / tiling_.blockSize;
+                 page < CeilDiv(firstRow + cols, tiling_.blockSize);
+                 ++page) {
+                const int64_t pageBegin = MaxOf(page * tiling_.blockSize, firstRow);
+                const int64_t pageEnd =
+                    MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + cols);
+                const int64_t pageOffset =
+                    blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB + page)
+                        * tiling_.keyStrideP
+                        + work.kvHead * tiling_.keyStrideK
+                        + (pageBegin - page * tiling_.blockSize) * tiling_.keyStrideR;
+                LoadNzOfAnyPitch(keyL1[(pageBegin - firstRow) * kFractal], keyGm_[pageOffset],
+                    pageEnd - pageBegin, tiling_.headDim, tiling_.keyStrideR,
+                    RoundUp(cols, kFractal));
             }
-            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+            {
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                LoadFractals(rightL0, keyL1,
+                    CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+                    const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
+                    const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+                    const int64_t bandKeys =
+                        MinOf(keys,
+                            RoundUp(MaxOf(1,
+                                MaxOf(0,
+                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+                                        + (band + bandRows - 1) / work.heads + 1)
+                                    - firstKey),
+                                kRepeatLanes));
+                    if (n0 < bandKeys) {
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
+                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        {
+                            auto productL0 =
+                                View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                    true));
+                            SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
+                                * tiling_.rowsPerTask * kTileKeys
+                                + band * kTileKeys + n0],
+                                productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                                bandFractals * kFractal);
+                            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                            productL0Slot_ ^= 1;
+                        }
+                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        leftL0Slot_ ^= 1;
+                    }
+                }
+                SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                rightL0Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+            keyL1Slot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t tile,
-        int64_t slot)
+    __aicore__ inline void WeightedTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
-        {
-            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
-            WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
-                kTileKeys, rowFractals * kFractal);
-            {
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
-                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
-                    const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
-                    // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-                    const int64_t firstRow = firstKey + k0;
-                    WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    for (int64_t page = firstRow / tiling_.blockSize;
-                         page < CeilDiv(firstRow + depth, tiling_.blockSize);
-                         ++page) {
-                        const int64_t pageBegin = MaxOf(page * tiling_.blockSize, firstRow);
-                        const int64_t pageEnd =
-                            MinOf(page * tiling_.blockSize + tiling_.blockSize, firstRow + depth);
-                        const int64_t pageOffset =
-                            blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB + page)
-                                * tiling_.valueStrideP
-                                + work.kvHead * tiling_.valueStrideK
-                                + (pageBegin - page * tiling_.blockSize) * tiling_.valueStrideR;
-                        LoadNzOfAnyPitch(valueL1[(pageBegin - firstRow) * kFractal],
-                            valueGm_[pageOffset], pageEnd - pageBegin, tiling_.headDim,
-                            tiling_.valueStrideR, RoundUp(depth, kFractal));
-                    }
-                    SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
-                    {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
-                        const int64_t depthFractals = CeilDiv(depth, kFractal);
-                        const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        LoadLeft(leftL0,
-                            probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
-                            rowFractals, depthFractals, rowFractals);
-                        {
-                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
-                            WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
-                                depthFractals);
-                            SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                            // hardware orders Mmad into the same L0C only from 10 fractals on
-                            if (rowFractals * kFractal * kPaddedHeadSize
-                                < 10 * kFractal * kFractal) {
-                                PipeBarrier<PIPE_M>();
-                            }
-                            Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
-                                    k0 == 0));
-                            SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
-                        }
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
-                }
-                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
-                    work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
-                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
-            }
-            SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+        // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        for (int64_t page = firstKey / tiling_.blockSize;
+             page < CeilDiv(firstKey + keys, tiling_.blockSize);
+             ++page) {
+            const int64_t pageBegin = MaxOf(page * tiling_.blockSize, firstKey);
+            const int64_t pageEnd =
+                MinOf(page * tiling_.blockSize + tiling_.blockSize, firstKey + keys);
+            const int64_t pageOffset =
+                blockTablesGm_.GetValue(work.batch * tiling_.blockTablesStrideB + page)
+                    * tiling_.valueStrideP
+                    + work.kvHead * tiling_.valueStrideK
+                    + (pageBegin - page * tiling_.blockSize) * tiling_.valueStrideR;
+            LoadNzOfAnyPitch(valueL1_[(pageBegin - firstKey) * kFractal], valueGm_[pageOffset],
+                pageEnd - pageBegin, tiling_.headDim, tiling_.valueStrideR,
+                RoundUp(keys, kFractal));
         }
+        for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
+            const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+            const int64_t bandKeys =
+                MinOf(keys,
+                    RoundUp(MaxOf(1,
+                        MaxOf(0,
+                            work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+                                + (band + bandRows - 1) / work.heads + 1)
+                            - firstKey),
+                        kRepeatLanes));
+            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+            for (int64_t k1 = 0; k1 < bandKeys; k1 += kProbPiece) {
+                const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
+                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+                WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                LoadBlocks(probL1,
+                    probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        + k1 * tiling_.rowsPerTask + band * kFractal],
+                    CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
+                    tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
+                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
+                for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
+                    const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
+                    const int64_t depthFractals = CeilDiv(depth, kFractal);
+                    const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
+                        bandFractals, depthFractals, bandFractals);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                    {
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        LoadTransposed(rightL0,
+                            valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
+                            columnFractals, CeilDiv(keys, kFractal));
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                        // hardware orders Mmad into the same L0C only from 10 fractals on
+                        if (bandFractals * kFractal * kPaddedHeadSize < 10 * kFractal * kFractal) {
+                            PipeBarrier<PIPE_M>();
+                        }
+                        Mmad(productL0, leftL0, rightL0,
+                            MmadParams(bandFractals * kFractal, kPaddedHeadSize, depth, 0, false,
+                                k1 + k0 == 0));
+                        SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                        rightL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                    leftL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
+                probL1Slot_ ^= 1;
+            }
+            SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            if (tile > 0 && band == 0) {
+                CrossCoreWaitFlag(kOutRingAgain);
+            }
+            WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+            {
+                if (tile > 0) {
+                    SetAtomicAdd<float>();
+                }
+                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedHeadSize],
+                    productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
+                SetAtomicNone();
+            }
+            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+            productL0Slot_ ^= 1;
+        }
+        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+    }
+
+    // Stores zeros to the slots of scores, so that L2 holds them when the first scores come.
+    __aicore__ inline void WarmScores()
+    {
+        if (tiling_.items > 0) {
+            const int64_t firstRow =
+                MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+            const int64_t endRow =
+                MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+            for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
+                for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
+                    const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
+                    StoreRows(
+                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
+                        * kTileKeys],
+                        partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                }
+                CrossCoreSetFlag<2, PIPE_MTE3>(kScoreRingWarm);
+            }
+            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            partialSlot_ ^= 1;
+        }
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -534,7 +633,17 @@ private:
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
+        const int64_t keys =
+            MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
+                RoundUp(MaxOf(1,
+                    MaxOf(0,
+                        work.kvSeqLenOfBatch - work.seqLenOfBatch + work.firstQuery
+                            + MaxOf(rowBegin / kRowsPerBand * kRowsPerBand,
+                                MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1)
+                                / work.heads
+                            + 1)
+                        - firstKey),
+                    kRepeatLanes));
         PipeBarrier<PIPE_V>();
         {
             Duplicate(keyNumbers_, float(firstKey), 64);
@@ -616,7 +725,8 @@ private:
                 FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
                     -__builtin_inff(), stepRows, kTileKeys);
             }
-            // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
+            // newMax = max(rowMax, row maximum of the tile less what it may grow by); rescale =
+            // rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             }
@@ -628,6 +738,8 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
+            Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
+            PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -636,123 +748,177 @@ private:
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+            // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+            WholeReduceSum(growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, 8);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], stepRows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, stepRows);
+            // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                    UnaryRepeatParams(kGroupPitch / 16, 1, 1, kTileKeys / kBlockLanes));
+            }
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            const int64_t columnGroups = CeilDiv(keys, kFractal);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            for (int64_t column = 0;
+                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                 ++column) {
+                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    prob_[column * kGroupPitch],
+                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
+                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                    kRowsPerStep * kFractal);
+            }
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
-        // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
-        if (rows <= 0) {
-            // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
-            // for it; MTE2 waits back, so that the event is not set twice.
-            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
-            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-        }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
-        // rowSum = rowSum * rescale + row sum of the tile
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
-                kRepeatLanes);
-            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], rows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
-                rows);
-        }
     }
 
-    // Weighted sums begin with 0: the first tile is added like all others.
-    __aicore__ inline void StartSums(int64_t rows)
-    {
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(accumulator_, 0.0f, rows * kPaddedHeadSize);
-        }
-    }
-
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
+    // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
+    // the cube waits for.
+    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            LoadRow(partial_,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
-                stepRows * kPaddedHeadSize);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady);
-            // accumulator = accumulator * rescale + partial
-            SpreadOverBlocks<2>(rowBlocks_, rescale_[slot * kRowsPerVector + r0], kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            MulRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows, kPaddedHeadSize,
-                kPaddedHeadSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady);
-            PipeBarrier<PIPE_V>();
-            Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial_,
-                stepRows * kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+        if (tile < steps - 1) {
+            WaitFlag<HardEvent::S_V>(kGrownFree);
+            CopyLanes(grown_,
+                growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                kRowsPerVector / kRowsPerStep * kBlockLanes);
+            SetFlag<HardEvent::V_S>(kGrownReady);
+            // maxima grow rarely once an item has begun: the scalar unit looks where
+            WaitFlag<HardEvent::V_S>(kGrownReady);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+                if (grew) {
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    LoadRow(partial,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedHeadSize],
+                        stepRows * kPaddedHeadSize);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                    // sums = sums * rescale
+                    PipeBarrier<PIPE_V>();
+                    SpreadOverBlocks<2>(rowBlocks_,
+                        rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+                    StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                        * kPaddedHeadSize],
+                        partial, stepRows * kPaddedHeadSize);
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    partialSlot_ ^= 1;
+                }
+            }
+            SetFlag<HardEvent::S_V>(kGrownFree);
+            CrossCoreSetFlag<2, PIPE_MTE3>(kOutRingAgain);
         }
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot,
+        int64_t rowBegin, int64_t rows)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                // result = accumulator / rowSum; a row without keys has sum 0 and gives zeros
+                // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
-                PipeBarrier<PIPE_V>();
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                if (tile < work.tiles) {
+                    LoadRow(partial,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedHeadSize],
+                        stepRows * kPaddedHeadSize);
+                }
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                if (work.tiles <= tile) {
+                    Duplicate(partial, 0.0f, stepRows * kPaddedHeadSize);
+                }
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows,
-                    kPaddedHeadSize, kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE3_V>(kResultFree);
-                PipeBarrier<PIPE_V>();
-                Cast(result_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
-                    stepRows * kPaddedHeadSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-                StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
-                    + work.firstHead * tiling_.outputStrideN],
-                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.headDim,
-                    tiling_.outputStrideN, tiling_.outputStrideS, kPaddedHeadSize);
-                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                DivRows<2>(partial, rowBlocks_, stepRows, kPaddedHeadSize, kPaddedHeadSize);
+                {
+                    auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+                    WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                    PipeBarrier<PIPE_V>();
+                    Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+                    StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
+                        + work.firstHead * tiling_.outputStrideN],
+                        result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.headDim,
+                        tiling_.outputStrideN, tiling_.outputStrideS, kPaddedHeadSize);
+                    SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+                    resultSlot_ ^= 1;
+                }
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                partialSlot_ ^= 1;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                WaitFlag<HardEvent::MTE3_V>(kMaxOutFree);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
+                WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
+                if (tile < work.tiles) {
+                    LoadRow(rowsOut,
+                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                            * kPaddedHeadSize],
+                        stepRows * kPaddedHeadSize);
+                }
+                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V + maxOutSlot_);
+                if (work.tiles <= tile) {
+                    Duplicate(rowsOut, 0.0f, stepRows * kPaddedHeadSize);
+                }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                CopyLanes(rowsOut_, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -765,15 +931,16 @@ private:
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
                     const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
-                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_[row * kBlockLanes],
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
                         runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
-                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut_[row * kBlockLanes],
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
                         runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
                     StoreRows(partialOutGm_[partialRow * kPaddedHeadSize],
-                        rowsOut_[row * kPaddedHeadSize], runRows, kPaddedHeadSize,
+                        rowsOut[row * kPaddedHeadSize], runRows, kPaddedHeadSize,
                         rowDistance * kPaddedHeadSize, kPaddedHeadSize);
                 }
-                SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
+                SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
+                maxOutSlot_ ^= 1;
             }
         }
     }
@@ -784,28 +951,41 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
-            LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
-            LoadRow(partial_, partialOutGm_[partialRow * kPaddedHeadSize],
-                stepRows * kPaddedHeadSize);
-            SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
-            MergePartial(accumulator_, mergedMax_, mergedSum_, partial_, partMax_, partSum_,
-                newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
-            SetFlag<HardEvent::V_MTE2>(kPartialFree);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            {
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+                LoadRow(partial, partialOutGm_[partialRow * kPaddedHeadSize],
+                    stepRows * kPaddedHeadSize);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
+                MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
+                    newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
+                partMaxSlot_ ^= 1;
+            }
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+            partialSlot_ ^= 1;
         }
     }
 
     // The merged rows of a step to the output.
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
         PipeBarrier<PIPE_V>();
-        Cast(result_, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
-        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+        Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
         StoreRows(outputGm_[token * tiling_.outputStrideS + firstHead * tiling_.outputStrideN],
-            result_, stepRows, tiling_.headDim, tiling_.outputStrideN, kPaddedHeadSize);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
+            result, stepRows, tiling_.headDim, tiling_.outputStrideN, kPaddedHeadSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        resultSlot_ ^= 1;
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
@@ -838,8 +1018,9 @@ private:
     SelfAttentionPrefixEncoderTiling tiling_{};
 
     // The next slot of each multi-buffered tensor
-    uint32_t queryL1Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, keyL1Slot_ = 0;
-    uint32_t rightL0Slot_ = 0, probL1Slot_ = 0, valueL1Slot_ = 0, scoreSlot_ = 0;
+    uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
+    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0;
+    uint32_t maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -847,10 +1028,10 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, rowFractals, itemSlot;
+        int64_t tile, itemSlot;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, rowBegin, itemSlot;
+        int64_t tile, rows, itemSlot, rowBegin;
     } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
@@ -866,19 +1047,19 @@ private:
     GlobalTensor<int64_t> kvSeqLenGm_;
     GlobalTensor<float> slopesGm_;
     GlobalTensor<T> outputGm_;
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, keyNumbers_, keyNumbersBelow_, slopesWide_, lanes_;
-    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, sumBlocks_, tileSum_, accumulator_;
-    LocalTensor<float> partial_, maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, partMax_;
-    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
-    LocalTensor<T> prob_, result_;
+    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, growth_, grown_, mergedMax_;
+    LocalTensor<float> mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<T> prob_;
+    LocalTensor<T> valueL1_;
 };
 
 }  // namespace self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS

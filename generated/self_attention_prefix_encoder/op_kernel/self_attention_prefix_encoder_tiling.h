@@ -71,6 +71,8 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t warmKeys;  // keys of a slot that scores may go to
     int64_t warmRows;  // rows of a slot that vector cores store to first
+    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingPart;  // bytes of one block's outRing
     int64_t partialMaxOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
@@ -79,8 +81,6 @@ struct SelfAttentionPrefixEncoderTiling {
     // bytes from the workspace to the ring of probability tiles, vector to cube
     int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
-    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     int64_t slopesStrideN;  // elements between neighbours of slopes along N

@@ -1,0 +1,288 @@
+"""Flags of rings in which iterations of a run are added up (``Pipelined.sums``), and the proof of order.
+
+The cube adds what it makes of an iteration to the slot of the run; its first one it stores. The vector cores
+may change the slot between two iterations, and take the whole sum after the last. So the ring has two
+writers, and a flag goes each way:
+
+    Ready       the cube has added an iteration; the reading stage waits for it, as of every ring
+    Again       the vector cores have seen the sum and changed what they want: the next may be added
+
+The second one is raised in each iteration but a run's last, and awaited in each but its first, right before
+the store: both by the number of the iteration alone, so that no flag depends on data. The sums of a run come
+from one core in the order of its iterations.
+
+The proof follows both cores, as slot_reuse.py does. Between two runs that have the same slot there are
+``depth - 1`` others. With more iterations between two stages a core knows no less of the other one: runs of
+one iteration, with work or without, are the ones to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from attndsl.base.errors import InternalError
+from attndsl.expr import Compare, Expr
+from attndsl.passes.flags.slot_reuse import (
+    Execution,
+    execution_graph,
+    executions,
+    finished_of_other,
+    flag_edges,
+)
+from attndsl.target import Core, Pipe
+from attndsl.tile.buffers import GlobalTensor
+from attndsl.tile.instructions import Fixpipe, Instruction
+from attndsl.tile.program import Program
+from attndsl.tile.statements import (
+    BLOCK_MODE,
+    For,
+    If,
+    Pipelined,
+    Seq,
+    SetCrossFlag,
+    Stage,
+    Statement,
+    WaitCrossFlag,
+    rewrite,
+    seq,
+)
+
+_RETURNING_PIPE = Pipe.MTE3
+"""The pipe of vector cores that stores to a slot, and so may tell that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSums:
+    """A ring of sums, and who uses it.
+
+    Attributes:
+        writer: adds. ``reader``: sees the sum of each iteration. ``finisher``: takes that of the run.
+    """
+
+    tensor: GlobalTensor
+    loop: Pipelined
+    writer: Stage
+    reader: Stage
+    finisher: Stage
+
+    @property
+    def again(self) -> str:
+        """The flag that says that the next iteration may be added."""
+        return f"{self.tensor.name}Again"
+
+    @property
+    def is_later(self) -> Expr:
+        """Whether an iteration is none of the first of a run."""
+        found: Expr = self.loop.var > 0
+        return found
+
+    @property
+    def is_followed(self) -> Expr:
+        """Whether an iteration is none of the last of a run."""
+        found: Expr = self.loop.var < self.loop.extent - 1
+        return found
+
+
+def run_sums(program: Program) -> tuple[RunSums, ...]:
+    """The rings of sums of a program.
+
+    Raises:
+        InternalError: naming the stage that has not the form that the module's proof speaks of.
+    """
+    loops = (item for item in program.body.walk() if isinstance(item, Pipelined))
+    return tuple(_checked(_found(loop, tensor)) for loop in loops for tensor in loop.sums)
+
+
+def _found(loop: Pipelined, tensor: GlobalTensor) -> RunSums:
+    users = [stage for stage in loop.stages if any(True for _ in _accesses(stage, tensor))]
+    cores = [stage.core for stage in users]
+    if cores != [Core.AIC, Core.AIV, Core.AIV] or not loop.continuous:
+        names = ", ".join(stage.name for stage in users)
+        raise InternalError(f"{tensor.name} takes sums of a cube that two stages read, not {names}")
+    return RunSums(tensor, loop, *users)
+
+
+def _checked(sums: RunSums) -> RunSums:
+    """The sums, once their stages have work when the flags say so, and access the ring under that alone."""
+    loop, name = sums.loop, sums.tensor.name
+    when = dict(zip(loop.stages, loop.when, strict=True))
+    last = Compare("==", loop.var, loop.extent - 1)
+    keyed, own, end = (when[each] for each in (sums.writer, sums.reader, sums.finisher))
+    if keyed is None or own is None or end is None or not (keyed.same(own) and last.same(end)):
+        raise InternalError(f"the stages of {name} do not work in all iterations with work, and the last one")
+    lags = dict(zip(loop.stages, loop.lags, strict=True))
+    if len({lags[each] for each in (sums.writer, sums.reader, sums.finisher)}) > 1:
+        raise InternalError(f"the stages of {name} work on different iterations")
+    for item, path in _accesses(sums.writer, sums.tensor):
+        if not isinstance(item, Fixpipe) or not item.adds.same(sums.is_later) or _conditions(path):
+            raise InternalError(f"{sums.writer.name} does not add to {name} in all iterations but the first")
+    for _, path in _accesses(sums.reader, sums.tensor):
+        if not any(condition.same(sums.is_followed) for condition in _conditions(path)):
+            raise InternalError(f"{sums.reader.name} changes {name} after the last iteration")
+    for item, path in _accesses(sums.finisher, sums.tensor):
+        if item.gm_writes() or not any(condition.same(keyed) for condition in _conditions(path)):
+            raise InternalError(f"{sums.finisher.name} reads sums of {name} that nobody made")
+    return sums
+
+
+_Path = tuple[Statement, ...]
+"""The statements that one stands in, from a stage on; of a branch its part that holds."""
+
+
+def _accesses(
+    statement: Statement, tensor: GlobalTensor, path: _Path = ()
+) -> Iterator[tuple[Instruction, _Path]]:
+    if isinstance(statement, Instruction):
+        if tensor in (*statement.gm_reads(), *statement.gm_writes()):
+            yield statement, path
+        return
+    for child in statement.children():
+        kept = path if isinstance(statement, If) and child is not statement.then else (*path, statement)
+        yield from _accesses(child, tensor, kept)
+
+
+def _conditions(path: _Path) -> list[Expr]:
+    return [each.condition for each in path if isinstance(each, If)]
+
+
+# Flags --------------------------------------------------------------------------------------------------
+
+
+def with_sum_flags(stage: Stage, sums: RunSums, flag: int) -> Stage:
+    """A stage of a ring of sums with its side of the flag that the next iteration may be added."""
+    if stage.name == sums.reader.name:
+        raised = SetCrossFlag(
+            name=sums.again, flag=flag, mode=BLOCK_MODE, pipe=_RETURNING_PIPE, where=stage.where
+        )
+        return stage.with_children((seq(stage.body, If(condition=sums.is_followed, then=seq(raised))),))
+    first, path = next(_accesses(stage, sums.tensor))
+    condition = sums.is_later
+    for loop in (each for each in path if isinstance(each, For)):
+        condition = condition & (loop.var == loop.begin)
+    wait = WaitCrossFlag(name=sums.again, flag=flag, where=stage.where)
+    before = If(condition=condition, then=seq(wait), where=stage.where)
+
+    def change(statement: Statement) -> Statement:
+        return seq(before, statement) if statement is first else statement
+
+    body = rewrite(stage.body, change)
+    assert isinstance(body, Seq)
+    return stage.with_children((body,))
+
+
+# Proof --------------------------------------------------------------------------------------------------
+
+
+def prove_sums(sums: RunSums, rings: tuple[tuple[int, int], ...], waits: tuple[int, ...], depth: int) -> None:
+    """No slot is written before all that was there has been read, and none is read before it was written.
+
+    ``rings``, ``waits``: the stages that write and read each ring of the loop, and wait for it.
+
+    Raises:
+        InternalError: naming what is not so.
+    """
+    loop = sums.loop
+    place = {stage: number for number, stage in enumerate(loop.stages)}
+    users = (place[sums.writer], place[sums.reader], place[sums.finisher])
+    cores = tuple(stage.core for stage in loop.stages)
+    found = defect_of_sums(cores, loop.lags, rings, waits, users, depth)
+    if found:
+        raise InternalError(f"{sums.tensor.name}: {found}")
+
+
+@lru_cache(maxsize=64)
+def defect_of_sums(
+    cores: tuple[Core, ...],
+    lags: tuple[int, ...],
+    rings: tuple[tuple[int, int], ...],
+    waits: tuple[int, ...],
+    users: tuple[int, int, int],
+    depth: int,
+) -> str:
+    """What is wrong with the order of the stages ``users`` of a ring of sums of ``depth`` slots; or "".
+
+    The others are as of :func:`attndsl.passes.flags.slot_reuse.first_defect_of_steps`.
+    """
+    for first, between, last in product((1, 2, depth + 1), (0, 1), (1, 2)):
+        runs = (first, *(between,) * (depth - 1), last)
+        found = Followed(cores, lags, rings, waits, users, runs).defect(depth)
+        if found:
+            return found
+    return ""
+
+
+class Followed:
+    """Both cores over runs of so many iterations with work each; one without work has an iteration, too."""
+
+    def __init__(
+        self,
+        cores: tuple[Core, ...],
+        lags: tuple[int, ...],
+        rings: tuple[tuple[int, int], ...],
+        waits: tuple[int, ...],
+        users: tuple[int, int, int],
+        runs: tuple[int, ...],
+    ) -> None:
+        self._writer, self._reader, self._finisher = users
+        self._firsts, self._lasts = list[int](), list[int]()
+        idle, steps = set[int](), 0
+        for work in runs:
+            self._firsts.append(steps)
+            if not work:
+                idle.add(steps)
+            steps += max(work, 1)
+            self._lasts.append(steps - 1)
+        self._idle, self._steps = frozenset(idle), range(steps)
+        orders = {
+            core: [each for each in executions(cores, lags, core, (steps,)) if self._works(each)]
+            for core in Core
+        }
+        edges, again = flag_edges(orders, rings, waits), self._again(orders)
+        self._stuck = edges is None or again is None
+        if edges is None or again is None:
+            return
+        graph = execution_graph(orders, [*edges, *again])
+        self._place = {each: number for order in orders.values() for number, each in enumerate(order)}
+        finished = finished_of_other(graph, self._place)
+        self._stuck = finished is None
+        self._finished = finished or {}
+
+    def _works(self, execution: Execution) -> bool:
+        stage, _, step = execution
+        if stage == self._finisher:
+            return step in self._lasts
+        return step not in self._idle
+
+    def _again(self, orders: dict[Core, list[Execution]]) -> list[tuple[Execution, Execution]] | None:
+        """Who says that an iteration may be added for which one."""
+        every = [each for order in orders.values() for each in order]
+        sets = [each for each in every if each[0] == self._reader and each[2] not in self._lasts]
+        waits = [each for each in every if each[0] == self._writer and each[2] not in self._firsts]
+        return list(zip(sets, waits, strict=True)) if len(sets) == len(waits) else None
+
+    def _knows(self, later: int, at: int, earlier: int, before: int) -> bool:
+        """Whether a stage knows at its beginning that one of the other core is over."""
+        return self._place[earlier, 0, before] < self._finished[later, 0, at]
+
+    def defect(self, slots: int) -> str:
+        """What is wrong; nothing: ""."""
+        if self._stuck:
+            return "the cores wait for each other for ever"
+        for number, (first, last) in enumerate(zip(self._firsts, self._lasts, strict=True)):
+            if first in self._idle:
+                continue
+            end = self._lasts[number - slots] if number >= slots else first
+            was_used = number >= slots and end not in self._idle
+            if was_used and not self._knows(self._writer, first, self._finisher, end):
+                return "a run begins in a slot whose sums are not taken yet"
+            for step in range(first, last + 1):
+                if step > first and not self._knows(self._writer, step, self._reader, step - 1):
+                    return "an iteration is added before the one before it was seen"
+                if not self._knows(self._reader, step, self._writer, step):
+                    return "an iteration is seen before it was added"
+            if not self._knows(self._finisher, last, self._writer, last):
+                return "sums are taken before the last iteration was added"
+        return ""
