@@ -348,11 +348,16 @@ def test_every_step_of_the_search_gives_way_somewhere():
     full = Schedule(max_rows=256, base_n=256, prob_layout="fractals", value_width=256, result_rows=16)
     full = replace(full, few_keys="auto", key_copies="whole")
     few = Schedule(max_rows=256, base_n=256)
+    narrow = replace(few, score_dtype="float16", rows=32, result_rows=8)
+    plain, gathers = room(), replace(room(), gathers=True)
     used = set()
-    for begun, space in ((full, "UB"), (few, "UB"), (full, "L1"), (few, "L1")):
+    for begun, space, place in (
+        *((schedule, space, plain) for schedule in (full, few, narrow) for space in ("UB", "L1")),
+        (few, "UB", gathers),
+    ):
         schedule = begun
-        while (found := smaller(schedule, room(), space)) is not None:
-            used.add(next(s for s in STEPS if s.space in ("", space) and s.change(schedule, room()) == found))
+        while (found := smaller(schedule, place, space)) is not None:
+            used.add(next(s for s in STEPS if s.space in ("", space) and s.change(schedule, place) == found))
             schedule = found
     assert used == set(STEPS)
 
