@@ -97,7 +97,7 @@ def _is_covered_everywhere(source: EmittedText, barrier: StatementText) -> bool:
     following = _up_to_next(source, own, barrier)
     if not following or any(map(source.keeps_vector_busy, earlier)):
         return False
-    if not any(_holds(source, head, barrier) for head in earlier):
+    if not source.heads_around(barrier):
         return False
     members = set[str]().union(*(_members(source.code_at(each.span)) for each in following))
     return all(
@@ -109,17 +109,9 @@ def _is_covered_everywhere(source: EmittedText, barrier: StatementText) -> bool:
     )
 
 
-def _holds(source: EmittedText, head: StatementText, inner: StatementText) -> bool:
-    """Whether a statement is the head of a branch or a loop around another."""
-    block = source.block(head)
-    return block is not None and block.start <= inner.span.start < block.end
-
-
 def _heads(source: EmittedText, statement: StatementText) -> list[str]:
     """What a statement of a function depends on."""
-    own = source.functions[statement.function]
-    heads = [each for each in own if each.is_head and _holds(source, each, statement)]
-    return [" ".join(source.code_at(each.span).split()) for each in heads]
+    return [" ".join(source.code_at(each.span).split()) for each in source.heads_around(statement)]
 
 
 def _has_barrier_behind(source: EmittedText, use: StatementText) -> bool:

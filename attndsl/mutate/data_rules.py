@@ -46,7 +46,6 @@ _LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1
 _ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
 _NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")
 _SLOT = re.compile(r"\b(\w+) \+ (\w+Slot_)(?= \*)")
-_FIELD = re.compile(r"tiling_\.(\w+)\Z")
 _BLOCKS = re.compile(r"tiling\.blocks = MaxOf\(1, MinOf\(tiling\.items, problem\.cores\)\);")
 
 
@@ -178,9 +177,7 @@ def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
 
 def _is_one(source: EmittedText, divisor: str) -> bool:
     """Whether a divisor is a field that the plan sets to 1 in any case."""
-    field = _FIELD.match(divisor)
-    given = re.findall(rf"\btiling\.{field[1]} =\s+([^;]*);", source.plan) if field is not None else []
-    return bool(given) and set(given) == {"1"}
+    return set(source.given_by_plan(divisor)) == {"1"}
 
 
 def _divided(source: EmittedText, call: CallText, unit: str) -> bool:
@@ -220,12 +217,7 @@ def _never_equal(source: EmittedText, statement: StatementText) -> bool:
     such a sum is that of some key, or was raised to less."""
     if not source.match(_WITH_LEAST_SUM, statement) or known_constants(source).get("kFoldedLanes", 0) < 2:
         return False
-    several = any(
-        source.match(_OF_SEVERAL_TILES, head)
-        and (block := source.block(head)) is not None
-        and block.start <= statement.span.start < block.end
-        for head in source.functions[statement.function]
-    )
+    several = any(source.match(_OF_SEVERAL_TILES, head) for head in source.heads_around(statement))
     return several and _RAISED.search(source.code) is not None
 
 

@@ -257,13 +257,11 @@ def _stages(source: EmittedText, function: str) -> Iterator[tuple[str, int, str]
     """Where a function is called as a stage, first or after others in one branch: the caller, the place, what
     it depends on."""
     for statement in _calls_of(source, function):
-        stage = f"{statement.span}"
-        for head in source.functions[statement.function]:
-            block = source.block(head) if head.span.end <= statement.span.start else None
-            if block is not None and block.start <= statement.span.start < block.end:
-                found = _STAGE.search(source.code_at(head.span))
-                straight = source.is_straight(statement.span.start, block)
-                stage = found[1] if found and straight else f"{statement.span}"
+        around = source.heads_around(statement)
+        block = source.block(around[-1]) if around else None
+        found = _STAGE.search(source.code_at(around[-1].span)) if around else None
+        straight = block is not None and source.is_straight(statement.span.start, block)
+        stage = found[1] if found and straight else f"{statement.span}"
         yield statement.function, statement.span.start, stage
 
 

@@ -17,7 +17,6 @@ from attndsl.mutate.source_model import CallText, StatementText
 
 _TURNS_END = re.compile(r"const int64_t turnsEnd = tiling_\.items \+ MinOf\(tiling_\.items,\s+blockCount_\);")
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
-_GROUPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\d+)\)\s*\Z")
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")
 _STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
 _PLACE = re.compile(r"(?<!\w)\w+_?\[([^\]]*)\]")
@@ -30,7 +29,6 @@ _NO_LESS_THAN_NONE = re.compile(
 _OF_A_TILE = re.compile(r"(?:else )?if \((?:\w+ > kPrefetch\s*&&\s*)?(?:\w+\.)?tile < \w+\.tiles\)\s*\Z")
 _LANES_OF_KEYS = re.compile(r"FillLanes\(\w+\[keys / kRepeatLanes \* kRepeatLanes\], keys % kRepeatLanes,")
 _FOLDS = re.compile(r"\w+OfBlocks|Compare\w*|FillLanes")
-_FIELD = re.compile(r"tiling_\.(\w+)\Z")
 _READ = re.compile(r"\b(\w+)Gm_\.GetValue\((?:[^()]|\([^()]*\))*\)")
 _SIZE = re.compile(r"\bproblem\.(\w+?)_?\b")
 _ARITHMETIC = re.compile(r" [-+*/%] ")
@@ -54,7 +52,7 @@ def _of_more_turns(source: EmittedText, statement: StatementText, call: CallText
 def _of_doubling(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """As many lanes again, of a number that doubles to the end without a rest."""
     one, other = (source.code_at(each) for each in call.arguments)
-    for head in _heads_around(source, statement) if other.endswith(f" - {one}") else ():
+    for head in source.heads_around(statement) if other.endswith(f" - {one}") else ():
         loop = source.match(_DOUBLING, head)
         if loop is not None and (one, other) == (loop[1], f"{loop[3]} - {loop[1]}"):
             known = known_constants(source)
@@ -68,8 +66,8 @@ def _of_local_rows(source: EmittedText, statement: StatementText, call: CallText
     """Rows of a group behind the last, where vector instructions alone work on them: in buffers whose room is
     whole groups, from the first row on, so that these rows are none of another step."""
     group = source.match(_GROUP, statement)
-    heads = _heads_around(source, statement)
-    loop = source.match(_GROUPS, heads[-1]) if group and heads else None
+    heads = source.heads_around(statement)
+    loop = source.match(_STEPS, heads[-1]) if group and heads else None
     body = source.block(heads[-1]) if heads else None
     if group is None or loop is None or body is None or loop.group(3, 2, 1) != group.group(2, 3, 4):
         return False
@@ -115,7 +113,7 @@ def _of_idle_split(source: EmittedText, statement: StatementText, call: CallText
 
 def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
     """Whether a statement runs for tiles that there are alone, or its function does."""
-    if any(source.match(_OF_A_TILE, head) for head in _heads_around(source, statement)):
+    if any(source.match(_OF_A_TILE, head) for head in source.heads_around(statement)):
         return True
     callers = [
         each
@@ -123,15 +121,15 @@ def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
         if any(call.name == statement.function for call in source.calls(each.span))
     ]
     return bool(callers) and all(
-        any(source.match(_OF_A_TILE, head) for head in _heads_around(source, each)) for each in callers
+        any(source.match(_OF_A_TILE, head) for head in source.heads_around(each)) for each in callers
     )
 
 
 def _of_contract(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """An entry of a tensor that the contract keeps within a field of the plan, the other operand."""
     one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
-    field = _FIELD.match(other)
-    if field is None or not source.limits:
+    computed = source.given_by_plan(other)
+    if not computed or not source.limits:
         return False
     for name in re.findall(r"\b(?:found\.)?\w+OfBatch\b", one):
         read = re.search(rf"(?<![\w.]){re.escape(name)} =\s+(\w+Gm_\.GetValue\(found\.batch\));", source.code)
@@ -139,9 +137,8 @@ def _of_contract(source: EmittedText, statement: StatementText, call: CallText) 
     reads = tuple(sorted(told_name(each) for each in _READ.findall(one)))
     if not reads or _ARITHMETIC.search(_READ.sub("", one)):
         return False
-    computed = re.findall(rf"\btiling\.{field[1]} =\s+([^;]*);", source.plan)
     told = {_SIZE.sub(r"\1", " ".join(each.split())) for each in computed}
-    return bool(told) and all((reads, each) in source.limits for each in told)
+    return all((reads, each) in source.limits for each in told)
 
 
 _NEEDLESS: tuple[Callable[[EmittedText, StatementText, CallText], bool], ...] = (
@@ -159,7 +156,7 @@ def is_all_that_is_left(source: EmittedText, call: CallText) -> bool:
     statement = source.statement_at(call.span.start)
     one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
     turns = single_turns(source)
-    for head in _heads_around(source, statement) if statement is not None else ():
+    for head in source.heads_around(statement) if statement is not None else ():
         loop = source.match(_STEPS, head)
         left = (loop[3], f"{loop[2]} - {loop[1]}") if loop is not None else None
         if (one, other) == left and source.block(head) in turns:
@@ -181,16 +178,3 @@ def is_filled_behind(source: EmittedText, call: CallText) -> bool:
         if name is not None:
             return _LANES_OF_KEYS.match(source.code, each.span.start) is not None
     return False
-
-
-# --------------------------------------------------------------------------------------------------------
-
-
-def _heads_around(source: EmittedText, statement: StatementText) -> list[StatementText]:
-    """The heads of branches and loops around a statement, from the outermost."""
-    blocks = ((each, source.block(each)) for each in source.functions[statement.function])
-    return [
-        each
-        for each, block in blocks
-        if block is not None and block.start <= statement.span.start < block.end
-    ]

@@ -39,6 +39,7 @@ _VECTOR = {
 Limit = tuple[tuple[str, ...], str]
 """Tensors whose entries are at most a size of a call, as :mod:`attndsl.mutate.contract_limits` has both."""
 _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
+_FIELD = re.compile(r"tiling_\.(\w+)\Z")
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
 _BLOCK, _REPEAT = block_elements("float32"), repeat_elements("float32")
 """Lanes of float32 in a block, and in a repeat."""
@@ -160,6 +161,11 @@ class EmittedText(SourceModel):
     kernel: EmittedText | None = None
     schedule: str = ""
     limits: frozenset[Limit] = frozenset()
+
+    def given_by_plan(self, code: str) -> list[str]:
+        """All that the plan gives the tiling field that some code of a kernel is; nothing of other code."""
+        field = _FIELD.match(code)
+        return [] if field is None else re.findall(rf"\btiling\.{field[1]} =\s+([^;]*);", self.plan)
 
     def pipe_of(self, call: CallText) -> str | None:
         """As :meth:`Instructions.pipe_of`."""

@@ -155,13 +155,9 @@ def _always_multiplies(source: EmittedText, start: int, end: int, products: list
     inside = [place for place in products if start < place < end]
     if len(inside) != 1 or end < 0:
         return False
-    heads = [
-        head
-        for head in source.statements
-        if start < head.span.start < inside[0]
-        and (block := source.block(head)) is not None
-        and block.start <= inside[0] < block.end
-    ]
+    multiply = source.statement_at(inside[0])
+    around = source.heads_around(multiply) if multiply is not None else []
+    heads = [head for head in around if head.span.start > start]
     if once:
         return not heads
     bands = [head for head in heads if source.match(_BANDS, head)]

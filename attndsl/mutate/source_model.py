@@ -93,6 +93,15 @@ class SourceModel:
             return None
         return Span(opening + 1, closing_brace(self.code, opening))
 
+    def heads_around(self, statement: StatementText) -> list[StatementText]:
+        """The heads of branches and loops around a statement, from the outermost."""
+        blocks = ((each, self.block(each)) for each in self.functions[statement.function])
+        return [
+            each
+            for each, block in blocks
+            if block is not None and block.start <= statement.span.start < block.end
+        ]
+
     def match(self, pattern: re.Pattern[str], statement: StatementText) -> re.Match[str] | None:
         """A pattern at the start of a statement, in its code alone."""
         return pattern.match(self.code, statement.span.start, statement.span.end)
