@@ -192,6 +192,7 @@ _INEXACT = (
     argument_roles.BIAS,
     argument_roles.SLOPE,
     argument_roles.SCORE_FACTOR,
+    argument_roles.KEY_FACTOR,
     argument_roles.EARLIER,
 )
 
@@ -319,7 +320,8 @@ def _compared(call: Call, actual: Array, want: Result, base: Array | None, wante
 
 
 def _specified(actual: Array, want: Result) -> tuple[Array, Result]:
-    """A result and what it must be; what a score beyond float16 makes of elements is right whatever it is."""
+    """A result and what it must be; what a score or weight beyond its dtype makes of elements is
+    right whatever it is."""
     if want.slack is None or actual.shape != want.slack.shape or not (beyond := np.isnan(want.slack)).any():
         return actual, want
     found = np.where(beyond, rounded(want.values, actual.dtype), actual)

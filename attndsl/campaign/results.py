@@ -69,8 +69,8 @@ class Row:
     integers; ``padded_head_size``: the head size the kernel is made for; ``options``: of the command that
     runs the case again, beyond seed and number; ``parameters``: the values of the parameters, ``stated``:
     those that do not have their default; ``accuracy``: the accuracy class that the ratios are held against,
-    or what stands in its place; ``unjudged``: elements of results that a score beyond float16 leaves open;
-    ``declared``: those of ``features`` that the declaration
+    or what stands in its place; ``unjudged``: elements of results that a score or weight beyond its dtype
+    leaves open; ``declared``: those of ``features`` that the declaration
     names; ``effective``: those of them that matter, without which the results that are compared would be
     others; ``situations``: those that cases are asked for, and whether this one is in each.
     """
@@ -414,7 +414,7 @@ class Verification:
                 yield gap
 
     def _narrow(self) -> Iterator[str]:
-        """Which cases no accuracy class is asked of."""
+        """Which cases no accuracy class is asked of, and which have results that are left open."""
         narrow = [row for row in self.rows if row.accuracy == NARROW_SCORES]
         if narrow:
             yield (
@@ -423,6 +423,8 @@ class Verification:
             )
         if beyond := [row for row in narrow if row.unjudged]:
             yield f"    results that a score beyond float16 leaves open: in {len(beyond)} of them"
+        if beyond := [row for row in self.rows if row.unjudged and row.accuracy != NARROW_SCORES]:
+            yield f"results that a weight beyond the dtype of its product leaves open: in {len(beyond)} cases"
 
     @property
     def _has_kernels(self) -> bool:

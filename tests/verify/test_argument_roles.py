@@ -126,6 +126,17 @@ def test_slopes_multiply_no_scores() -> None:
     assert found.of["slopes"] == "slope"
 
 
+@pytest.mark.parametrize(
+    ("scores", "role"), [("s * x.at(b, j)", "score factor of each key"), ("s + x.at(b, j)", "added mask")]
+)
+def test_elements_at_keys_that_multiply_scores_are_no_mask(tmp_path: Path, scores: str, role: str) -> None:
+    """As one they would be -inf, and weights that are no softmax infinite."""
+    result = f'op.output("out", attend.relu({scores}) @ attend.rows(value), like=query)'
+    declared = 'x = op.input("x", "B T", dtype="float32", axes="B T")'
+    operator = decode_spec(tmp_path, DECODE_SCORES, result, declared=declared)
+    assert roles_of(operator.graph(frozenset(each.name for each in operator.tensors))).of["x"] == role
+
+
 def test_keys_and_values_are_dequantized_by_their_own_factors() -> None:
     assert dequantizations(graph("incre_flash_attention")) == {
         "key": Dequantization("antiquant_scale", "antiquant_offset", 0),

@@ -444,7 +444,7 @@ def tanh(value: Value) -> Value:
 
 
 def exp(value: Value) -> Value:
-    """The natural exponential."""
+    """The natural exponential; for weights ``exp(s) @ v`` what :func:`relu` says of large ones holds."""
     return elementwise("exp", value)
 
 
@@ -466,7 +466,8 @@ def sigmoid(value: Value) -> Value:
 def relu(value: Value) -> Value:
     """``maximum(value, 0)``; ``relu(s) @ v`` is attention without a row normalization.
 
-    Kernels round such weights to the dtype of the query; beyond 65504 they are infinite in float16.
+    Kernels round such weights to the dtype of the query. A row with a weight beyond that, 65504 in float16,
+    has no specified result.
     """
     return elementwise("maximum", value, 0.0)
 

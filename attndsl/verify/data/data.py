@@ -313,10 +313,15 @@ class Filler:
             self._store(name, rng.uniform(-9, 9, self.shape(name)))
         queries = self.roles.named(argument_roles.QUERY)
         integer = bool(queries) and self.dtype(queries[0]) == "int8"
-        for name in self.roles.named(argument_roles.SCORE_FACTOR):
+        of_keys = self.roles.named(argument_roles.KEY_FACTOR)
+        for name in (*self.roles.named(argument_roles.SCORE_FACTOR), *of_keys):
             shape = self.shape(name)
             if not integer:
-                self._store(name, self._temperatures(name, shape))
+                one_for_all = self.probe and name in of_keys  # keys of a class have the same score
+                drawn = self._temperatures(name, () if one_for_all else shape)
+                if one_for_all and not self._is_looked_at(name):
+                    drawn = drawn * rng.choice([-1, 1])  # scores of probes are below 0, where relu is 0
+                self._store(name, np.broadcast_to(drawn, shape))
                 continue
             factor = abs(self.factor()) or 1.0
             wanted = 0.8 / 8.0 if self.probe else self.extents["D"] ** -0.5 / 1600.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attndsl.graph.nodes import (
-    BlockRequantize,
     CacheAppend,
     Cast,
     EarlierPartial,
@@ -35,6 +34,7 @@ from attndsl.verify.judge.compare import THRESHOLD
 from attndsl.verify.judge.narrow_scores import NarrowRuns, narrow_runs, narrows_scores
 from attndsl.verify.judge.rounding_sensitivity import shifted
 from attndsl.verify.judge.score_rounding import score_errors
+from attndsl.verify.judge.weight_range import left_open, sums_of_any_weights
 from attndsl.verify.judge.whole_rows import weighted_sum
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
@@ -66,7 +66,8 @@ class Result:
     the root mean square of the row's channels; ``unrounded``: of a quantized result, the value before
     rounding, and ``step`` what one unit of the float result is in it; ``importance``: of indices; ``slack``:
     what either of two right integers of probabilities makes of the result (of a quantized one, before it is
-    rounded), or rounding of scores to float16; NaN where one of these is beyond its range."""
+    rounded), or rounding of scores to float16; NaN where one of these, or a weight that is no softmax, is
+    beyond its range."""
 
     name: str
     values: Array
@@ -138,7 +139,7 @@ def _result(state: State, output: Output, narrow: NarrowRuns | None) -> Result:
 def _summed(state: State, node: Node) -> Labelled | None:
     """``node`` with the sizes of all terms added up in each sum of weights that are no softmax, which may be
     any number and cancel; None where there is no such sum. Probabilities sum up to 1."""
-    sums = [each for each in node.walk() if isinstance(each, WeightedSum) and not _normalized(each.weights)]
+    sums = list(sums_of_any_weights(node))
     if not sums:
         return None
 
@@ -152,10 +153,6 @@ def _summed(state: State, node: Node) -> Labelled | None:
 
     found = {id(each): sizes(each) for each in sums}
     return new_state(state.call, state.real, values=found).whole(node)
-
-
-def _normalized(weights: Node) -> bool:
-    return isinstance(weights.source if isinstance(weights, BlockRequantize) else weights, Softmax)
 
 
 def _sizes(value: Labelled, summed: Labelled | None, moved: Labelled | None) -> tuple[Labelled, Labelled]:
@@ -187,7 +184,20 @@ def before_rounding(state: State, node: Quantize) -> Labelled:
 def _slack(state: State, output: Output, narrow: NarrowRuns | None) -> Labelled | None:
     """How far a result moves where every probability at a rounding boundary becomes the other integer, or
     where scores are rounded; not rounded to the dtype of the result, of which such a move may be less than
-    one last place."""
+    one last place. NaN where the result is left open."""
+    found, beyond = _moved(state, output, narrow), _left_open(state, output.source)
+    if beyond is None or found is None:
+        return beyond if found is None else found
+    return Labelled(found.axes, found.data + beyond.aligned(found.axes))
+
+
+def _left_open(state: State, node: Node) -> Labelled | None:
+    while isinstance(node, Cast | Quantize):  # integers have no NaN
+        node = node.source
+    return None if isinstance(node, TopK) else left_open(state, node)
+
+
+def _moved(state: State, output: Output, narrow: NarrowRuns | None) -> Labelled | None:
     node = output.source
     while isinstance(node, Cast):
         node = node.source

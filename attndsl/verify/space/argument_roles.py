@@ -39,6 +39,8 @@ LISTS, COUNT = "lists of blocks", "entries of a list"
 LIMIT = "limit of keys"
 MASK, ADDED, FORCED, BIAS = "mask", "added mask", "forced", "bias"
 SLOPE, SCORE_FACTOR, OUT_FACTOR, STEP = "slope", "score factor", "out factor", "step"
+KEY_FACTOR = "score factor of each key"
+_FACTORS = ("multiply", "divide")
 PROBABILITY_FACTOR = "probability factor"
 EARLIER = "earlier partial"
 IN_SCALE, IN_OFFSET, OUT_SCALE, OUT_OFFSET = "in scale", "in offset", "out scale", "out offset"
@@ -233,10 +235,12 @@ def _mark_operands(node: Elementwise, found: dict[str, str]) -> None:
         keys = "T" in getattr(operand, "axes", ())
         if on_probabilities and node.op == "multiply":
             role = PROBABILITY_FACTOR
+        elif on_scores and node.op in _FACTORS:
+            role = KEY_FACTOR if keys else SCORE_FACTOR
         elif keys:
             role = ADDED if isinstance(operand, Lookup) else BIAS
-        elif node.op in ("multiply", "divide"):
-            role = SCORE_FACTOR if on_scores else OUT_FACTOR if on_results else SLOPE
+        elif node.op in _FACTORS:
+            role = OUT_FACTOR if on_results else SLOPE
         else:
             continue
         name = input_name(source)
