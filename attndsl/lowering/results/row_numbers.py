@@ -109,24 +109,30 @@ def _where_no_key(
     """``value`` in the rows that have seen no key: their sum is 0, or the smallest number in its place, once
     or in each folded lane.
 
+    Rows keep what they have where their sum differs: that comparison alone holds of NaN, the sum of a
+    row of such scores. Where sums without a key are not all the same it would take one more instruction a
+    step, 1 % of a selection: there such a row counts as one without a key. What a device makes of NaN in
+    comparisons is not documented (docs/emulator.md).
+
     Leaves the sums in ``row_blocks``.
     """
     sums, lanes = vector_buffers(context).row_blocks, block_lanes(context, target)
+    told, (empty, mode) = block_lanes(context, sums), _sum_without_key(context, rows)
     size = context.rows_per_step * STATISTIC_LANES
     meaning = "one bit a lane: 1 where a row has seen a key"
     name = "coreHasKeys" if context.of_core else "rowHasKeys"
     bits = context.in_ub(name, "uint8", maximum(size // 8, _BITS), meaning)
-    kept, empty = whole(bits, 0, size // 8), _sum_without_key(context, rows)
+    kept = whole(bits, 0, size // 8)
     return [
         Note(text=f"{value} in rows without a key"),
         rows.spread(context, nodes.RowSum, sums),
-        CompareWithScalar(dst=kept, src=block_lanes(context, sums), scalar=empty, mode="GT", where=where),
+        CompareWithScalar(dst=kept, src=told, scalar=empty, mode=mode, where=where),
         SelectOrScalar(dst=lanes, bits=kept, src=lanes, scalar=value, where=where),
     ]
 
 
-def _sum_without_key(context: Context, rows: RowStatistics) -> Expr:
-    """The largest sum of a row that has seen no key."""
-    if alone(context) is not None:  # each folded lane may have begun with the smallest number
-        return SMALLEST * folded_lanes(context)
-    return SMALLEST if rows.clamped else Const(0.0)
+def _sum_without_key(context: Context, rows: RowStatistics) -> tuple[Expr, str]:
+    """The largest sum of a row that has seen no key, and how sums of other rows compare with it."""
+    if alone(context) is not None:  # any number of folded lanes may have begun with the smallest number
+        return SMALLEST * folded_lanes(context), "GT"
+    return (SMALLEST if rows.clamped else Const(0.0)), "NE"
