@@ -151,7 +151,12 @@ def _compile(
     stated = {**options, **_stated(operator, required)}
     begun = schedule = resolved(operator, computation, signature, specialization, stated)
     least = {each.name: each.value for each in least_options(computation)}
-    room = Room(architecture=operator.device.architecture, stated=frozenset(stated), least=least)
+    room = Room(
+        architecture=operator.device.architecture,
+        stated=frozenset(stated),
+        least=least,
+        gathers=lambda schedule: gathers_sums(computation, signature, schedule, operator.device),
+    )
     found: Finished | None = None
     if like is not None and (like.begun, like.required, like.chosen) == (begun, required, chosen):
         found = _as_twin(like, computation, signature, finish)
@@ -163,8 +168,7 @@ def _compile(
         except NamesTaken as clash:
             found, signature = None, _with_other_names(signature, clash)
         except (DoesNotFit, TooManyEvents) as reason:
-            gathers = gathers_sums(computation, signature, schedule, operator.device)
-            smaller_one = _smaller(reason, schedule, replace(room, gathers=gathers))
+            smaller_one = _smaller(reason, schedule, room)
             if smaller_one is None:
                 raise
             schedule = smaller_one

@@ -349,7 +349,7 @@ def test_every_step_of_the_search_gives_way_somewhere():
     full = replace(full, few_keys="auto", key_copies="whole")
     few = Schedule(max_rows=256, base_n=256)
     narrow = replace(few, score_dtype="float16", rows=32, result_rows=8)
-    plain, gathers = room(), replace(room(), gathers=True)
+    plain, gathers = room(), replace(room(), gathers=lambda schedule: True)
     used = set()
     for begun, space, place in (
         *((schedule, space, plain) for schedule in (full, few, narrow) for space in ("UB", "L1")),

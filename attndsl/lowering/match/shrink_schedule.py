@@ -26,13 +26,14 @@ class Room:
         architecture: the device that it is for.
         stated: options that somebody states, or the computation, which stay.
         least: values that options do not go below.
-        gathers: whether weighted sums are added up in the workspace, so that few are in the unified buffer.
+        gathers: whether a schedule has weighted sums added up in the workspace, so that few are in the
+            unified buffer. To tell takes a lowering of its own: it is asked where an option depends on it.
     """
 
     architecture: Architecture
     stated: Set[str] = frozenset()
     least: Mapping[str, int] | None = None
-    gathers: bool = False
+    gathers: Callable[[Schedule], bool] = lambda schedule: False
 
     def is_open(self, option: str) -> bool:
         """Whether the option may change."""
@@ -147,9 +148,8 @@ def _fewer_rows(least: int, tiles_grow: bool = False) -> Change:
 
 def _few_results(schedule: Schedule, room: Room) -> Schedule | None:
     """As few rows of sums a step as there may be, where they are loaded once an item."""
-    if not room.gathers or schedule.result_rows != "auto" or schedule.rows == ROW_STEP:
-        return None
-    return replace(schedule, result_rows=ROW_STEP)
+    open_rows = schedule.result_rows == "auto" and schedule.rows != ROW_STEP
+    return replace(schedule, result_rows=ROW_STEP) if open_rows and room.gathers(schedule) else None
 
 
 def _has_narrow_scores(schedule: Schedule) -> bool:
