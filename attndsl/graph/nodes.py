@@ -354,8 +354,8 @@ class Scores(Node):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Elementwise(Node):
-    """``op`` of the operands, one of ``ARITY`` of the verifier, broadcast over axes by name; computed in
-    fp32."""
+    """``op`` of the operands, one of ``ARITY`` (``elementwise.py``), broadcast over axes by name; computed
+    in fp32."""
 
     op: str
     inputs: tuple[Node, ...]

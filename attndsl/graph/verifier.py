@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from attndsl.expr import Expr, Load
+from attndsl.graph.elementwise import ARITY
 from attndsl.graph.errors import GraphError
 from attndsl.graph.graph import Graph
 from attndsl.graph.next_steps import as_keys, as_query, as_scaled, as_values
@@ -52,8 +53,6 @@ from attndsl.graph.nodes import (
 from attndsl.graph.row_rules import ROW_RULES
 from attndsl.graph.rules import INTEGERS, Rules, axes_of, axes_text, stored_dtypes
 
-ARITY = {"exp": 1, "log": 1, "sqrt": 1, "tanh": 1, "sigmoid": 1, "negate": 1, "abs": 1}
-ARITY |= {"add": 2, "subtract": 2, "multiply": 2, "divide": 2, "minimum": 2, "maximum": 2}
 _EVERY_NODE, _VALUE_RULES = Rules(), Rules()
 
 

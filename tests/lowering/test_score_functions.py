@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attndsl.compiler.compile import compile_operator
-from attndsl.graph.verifier import ARITY
+from attndsl.graph.elementwise import ARITY
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.signature.specialization import Specialization

@@ -2,7 +2,7 @@
 
 An operation has a form with a number, one with a second operand, or one of its own; all work on contiguous
 fp32 numbers, in place, of scores as of result rows. Adding an operation is adding a line here, its NumPy
-meaning in ``reference/arithmetic.py`` and its number of operands in ``graph/verifier.py``.
+meaning in ``reference/arithmetic.py``, its number of operands and its sign in ``graph/elementwise.py``.
 """
 
 from __future__ import annotations
@@ -41,22 +41,16 @@ class Operation:
     """The forms of an operation; None where it has none.
 
     Attributes:
-        sign: how titles write it.
         scalar: the instruction with a number for its second operand, and ``number``, what that takes for it.
         tensor: the instruction with a second operand. ``ordered``: whether the order of operands matters.
         own: the statements of an operation of one operand.
     """
 
-    sign: str
     scalar: str | None = None
     number: NumberForm = _same
     tensor: str = ""
     ordered: bool = False
     own: OwnForm | None = None
-
-    def of(self, operand: str) -> str:
-        """How titles write an operation of one operand."""
-        return f"{self.sign}({operand})" if self.sign.isidentifier() else f"{self.sign}{operand}"
 
 
 def _instruction(op: str) -> OwnForm:
@@ -123,20 +117,20 @@ def _tanh(x: Region, scratch: Scratch, where: SourceLine) -> list[Statement]:
 
 
 OPERATIONS: dict[str, Operation] = {
-    "add": Operation(sign="+", scalar="Adds", tensor="Add"),
+    "add": Operation(scalar="Adds", tensor="Add"),
     # there is no Subs: the negative is added
-    "subtract": Operation(sign="-", scalar="Adds", number=_negative, tensor="Sub", ordered=True),
-    "multiply": Operation(sign="*", scalar="Muls", tensor="Mul"),
-    "divide": Operation(sign="/", scalar="Muls", number=_reciprocal, tensor="Div", ordered=True),
-    "minimum": Operation(sign="min", scalar="Mins", tensor="Min"),
-    "maximum": Operation(sign="max", scalar="Maxs", tensor="Max"),
-    "negate": Operation(sign="-", own=_negate),
-    "abs": Operation(sign="abs", own=_instruction("Abs")),
-    "exp": Operation(sign="exp", own=_instruction("Exp")),
-    "log": Operation(sign="log", own=_instruction("Ln")),
-    "sqrt": Operation(sign="sqrt", own=_instruction("Sqrt")),
-    "sigmoid": Operation(sign="sigmoid", own=_sigmoid),
-    "tanh": Operation(sign="tanh", own=_tanh),
+    "subtract": Operation(scalar="Adds", number=_negative, tensor="Sub", ordered=True),
+    "multiply": Operation(scalar="Muls", tensor="Mul"),
+    "divide": Operation(scalar="Muls", number=_reciprocal, tensor="Div", ordered=True),
+    "minimum": Operation(scalar="Mins", tensor="Min"),
+    "maximum": Operation(scalar="Maxs", tensor="Max"),
+    "negate": Operation(own=_negate),
+    "abs": Operation(own=_instruction("Abs")),
+    "exp": Operation(own=_instruction("Exp")),
+    "log": Operation(own=_instruction("Ln")),
+    "sqrt": Operation(own=_instruction("Sqrt")),
+    "sigmoid": Operation(own=_sigmoid),
+    "tanh": Operation(own=_tanh),
 }
 
 

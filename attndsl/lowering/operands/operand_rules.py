@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from attndsl.expr import Const
 from attndsl.graph import nodes
+from attndsl.graph.elementwise import sign_of
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import NotLowered
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS, takes_number
@@ -101,7 +102,7 @@ def text_of(context: Context, node: nodes.Node) -> str:
             if node.op == "multiply" and isinstance(number, Const) and number.value == 1:
                 return text
             text = f"({text})" if node.op == "multiply" and " " in text else text
-            return f"{text} {OPERATIONS[node.op].sign} {number}"
+            return f"{text} {sign_of(node.op)} {number}"
     return name_of(node)
 
 

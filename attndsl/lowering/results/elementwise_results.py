@@ -11,6 +11,7 @@ from functools import partial
 
 from attndsl.expr import Const, Expr, Symbol
 from attndsl.graph import nodes
+from attndsl.graph.elementwise import of_one, sign_of
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import STEP_ROWS
 from attndsl.lowering.emit.row_operations import scale_rows
@@ -48,13 +49,13 @@ def row_operation(
     operation = OPERATIONS[node.op]
     rows = whole(source, offset, STEP_ROWS * context.padded_value_size)
     if operation.own is not None:
-        title = Note(text=f"result = {operation.of('result')}  ({context.spec_line(node.where)})")
+        title = Note(text=f"result = {of_one(node.op, 'result')}  ({context.spec_line(node.where)})")
         return [title, *operation.own(rows, lambda name: _beside(context, name, rows), node.where)]
     _check_tokens_know(context, node)
     if any(differs_by_channel(each) for each in _others(node)):
         _check_not_rounded(context, node)
         sides = ("numbers", "result") if not has_weighted_sum(node.inputs[0]) else ("result", "numbers")
-        what = f"{sides[0]} {operation.sign} {sides[1]} of its channels"
+        what = f"{sides[0]} {sign_of(node.op)} {sides[1]} of its channels"
         title = Note(text=f"result = {what}  ({context.spec_line(node.where)})")
         return [title, *with_channels(context, node, source, offset, step)]
     other = _number(node)
@@ -186,7 +187,7 @@ def _title(context: Context, node: nodes.Elementwise, operation: Operation, othe
     if isinstance(other, nodes.Scalar) and not other.axes:
         what = str(other.value)
     sides = (what, "result") if operation.ordered and node.inputs[0] is other else ("result", what)
-    return f"result = {sides[0]} {operation.sign} {sides[1]}  ({context.spec_line(node.where)})"
+    return f"result = {sides[0]} {sign_of(node.op)} {sides[1]}  ({context.spec_line(node.where)})"
 
 
 def _axes(node: nodes.Node) -> tuple[str, ...]:

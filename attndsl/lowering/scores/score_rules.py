@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.graph import nodes
+from attndsl.graph.elementwise import of_one, sign_of
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -51,16 +52,16 @@ def _elementwise(context: Context, node: nodes.Node) -> Modifier:
 def _title(context: Context, node: nodes.Elementwise) -> str:
     operation = OPERATIONS[node.op]
     if operation.own is not None:
-        return f"= {operation.of('score')}"
+        return f"= {of_one(node.op, 'score')}"
     other = other_operand(node)
     if other is None or sum(map(has_scores, node.inputs)) > 1:
         return f"= {node.op} of two functions of it"
     what = text_of(context, other)
-    if " " in what and operation.sign != "+":
+    if " " in what and sign_of(node.op) != "+":
         what = f"({what})"
     if operation.ordered and node.inputs[0] is other:
-        return f"= {what} {operation.sign} score"
-    return f"{operation.sign} {what}"
+        return f"= {what} {sign_of(node.op)} score"
+    return f"{sign_of(node.op)} {what}"
 
 
 _MODIFIER_RULES: dict[type[nodes.Node], Callable[[Context, nodes.Node], Modifier]] = {

@@ -32,6 +32,7 @@ from attndsl.expr.argument_facts import dtype_of, given, layout_of, rows_of, spl
 from attndsl.expr.expression import MOST_FACTORS, power
 from attndsl.expr.parted_comparisons import parted
 from attndsl.expr.reductions import of_all_elements
+from attndsl.graph.elementwise import sign_of
 from attndsl.graph.next_steps import of_summed_keys
 from attndsl.graph.nodes import (
     AXIS_ORDER,
@@ -503,12 +504,9 @@ def _spelled(op: str, operands: tuple[object, ...], indexed: str) -> str:
     number alone."""
     nodes = [operand.node if isinstance(operand, Value) else None for operand in operands]
     names = [node.name if isinstance(node, Input) else "" for node in nodes]
-    if len(operands) != 2 or not any(names) or op not in _SIGNS:
+    if len(operands) != 2 or not any(names) or sign_of(op).isidentifier():
         return indexed
-    return f" {_SIGNS[op]} ".join(name or indexed for name in names)
-
-
-_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+    return f" {sign_of(op)} ".join(name or indexed for name in names)
 
 
 def as_node(operand: object, spelled: Callable[[str], str] = str) -> Node:
