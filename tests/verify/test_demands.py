@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attndsl.verify.cases.kernel_demands import Demand, demands
+from attndsl.verify.cases.demand import Demand
+from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.cases.situations import situations
 from attndsl.verify.cases.wanted_kernel import FIRST, first_sizes, own_pages
 from attndsl.verify.space.values import (

@@ -24,9 +24,10 @@ from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.case import Case, drawn_case, head_variable, kernel_key, kernel_variables
 from attndsl.verify.cases.deciding_values import deciding_values
+from attndsl.verify.cases.demand import Demand
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
-from attndsl.verify.cases.kernel_demands import Demand, demands
+from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations, situations_of_kernels

@@ -49,15 +49,14 @@ def situations(space: CaseSpace) -> tuple[Situation, ...]:
 def situations_of_kernels(space: CaseSpace) -> tuple[Situation, ...]:
     """What cases of a kernel are asked for besides: each layout that no other choice decides, as one kernel
     reads a tensor in several ways. Cases of no kernel have them as features."""
-    return tuple(_layouts(space))
-
-
-def _layouts(space: CaseSpace) -> Iterator[Situation]:
+    found = []
     for spec in space.operator.tensors:
         free = [key for key, layout in spec.layouts.items() if layout.when is None]
         for key in free if len(spec.layouts) > 1 else ():
             pins = {layout_of(spec.name).name: key} | ({given(spec.name).name: True} if spec.optional else {})
-            yield _in_layout(spec.name, key, {name: v for name, v in pins.items() if name in space.variables})
+            legal = {name: value for name, value in pins.items() if name in space.variables}
+            found.append(_in_layout(spec.name, key, legal))
+    return tuple(found)
 
 
 def _in_layout(name: str, key: str, pins: Pins) -> Situation:
