@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from attndsl.expr import Symbol
 from attndsl.spec.binding.call import Call
 from attndsl.tile.instructions.units import block_elements
 from attndsl.verify.space.space import CaseSpace
@@ -25,7 +26,8 @@ ROWS_OF_STEP = block_elements("float32")
 class Demand:
     """``pins``: draws values of variables with which calls tend to meet it; ``holds``: whether one does;
     ``workload``: what its cases are about; ``whole``: whether rows have all channels of the kernel, so that
-    its last lanes count; ``roomy``: whether tensors may be larger than those of other cases."""
+    its last lanes count; ``roomy``: whether tensors may be larger than those of other cases; ``beside``: values
+    that a case has as well, each where it contradicts none before."""
 
     name: str
     pins: Callable[[np.random.Generator], Mapping[str, Any]]
@@ -33,6 +35,7 @@ class Demand:
     workload: str = FEW
     whole: bool = False
     roomy: bool = False
+    beside: Callable[[], Mapping[str, Any]] = dict
 
     def workload_of(self, level: int) -> str:
         """What is asked for first, and then: where rows are as many as keys, long ones make no few tasks."""
@@ -66,3 +69,9 @@ def heads_of_one_group(space: CaseSpace, heads: int) -> dict[str, int]:
     every = space.repairs(extents["N"].symbols())[:1] if "N" in extents else ()
     of_one = (GROUP,) if GROUP in space.variables else ()
     return dict.fromkeys((*of_one, *every), heads)
+
+
+def has_one_position(space: CaseSpace) -> bool:
+    """Whether each batch row has one query position."""
+    extents = space.operator.axis_extents
+    return "S" not in extents and not isinstance(extents.get("Q"), Symbol)

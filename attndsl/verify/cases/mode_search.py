@@ -27,7 +27,7 @@ from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.demand import Demand
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
-from attndsl.verify.cases.kernel_demands import demands
+from attndsl.verify.cases.kernel_demands import demands, growing
 from attndsl.verify.cases.other_calls import may_matter
 from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations, situations_of_kernels
@@ -358,7 +358,7 @@ class ModeSearch:
         own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
         # some kernels have no such call that is affordable
         rising = first is not None and first[0] == RAMP and attempt < _KERNEL_PINNED
-        beyond = beyond_a_tile(self.space) if rising else {}
+        beside = beyond_a_tile(self.space) if rising else demand.beside() if demand is not None else {}
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
@@ -375,7 +375,7 @@ class ModeSearch:
                 pins[FEW_FORCED] = True
             pins |= self._of_situation(rng, turn, attempt)
             pins = {**own, **self._never, **pins}
-            for name, value in beyond.items():
+            for name, value in beside.items():
                 if name not in pins and not is_contradiction(self.space, {**pins, name: value}):
                     pins[name] = value
             walks = _LAST_WALKS if attempt >= _ATTEMPTS // 2 else _USUAL_WALKS if usual else _WALKS
@@ -426,11 +426,14 @@ class ModeSearch:
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
-        turn of few tasks with many keys, which most of them need, of any work, or of wide rows."""
+        turn of few tasks with many keys, which most of them need, of any work, or of wide rows; where rows
+        shall have many tiles, maxima that grow along them."""
         of = len(self._wanted)
         asking = (FEW, ANY, WIDE)
         if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
             return None
+        if "deep" in WORKLOADS[self._place(turn)].split():
+            return growing(self.space)
         if WORKLOADS[self._place(turn)] not in asking:
             return None
         earlier = range(turn % of + of * len(FIRST), turn, of)

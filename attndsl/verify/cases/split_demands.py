@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr import Symbol
 from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import Elementwise, IndexCondition, Lookup, Replace, Rows, Scores, Selected
 from attndsl.spec.binding.call import Call
@@ -17,6 +16,7 @@ from attndsl.verify.cases.demand import (
     ROWS_OF_STEP,
     SEVERAL_ROWS,
     Demand,
+    has_one_position,
     several_rows,
     size_of,
 )
@@ -72,7 +72,7 @@ def of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         is_split,
         whole=True,
     )
-    if _one_position(space):
+    if has_one_position(space):
         yield _even_splits(space, lengths)
         return
     cores = _vector_cores(space) * (1 if _lists_of_positions(space) else _SLOTS)
@@ -167,12 +167,6 @@ def _few_positions(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]
         if space.measures.get(spec.name) == "Q" and legal:
             found[longest] = legal[int(rng.integers(len(legal)))]
     return found | size_of(space, "K", lambda size: size == 1, rng)
-
-
-def _one_position(space: CaseSpace) -> bool:
-    """Whether each batch row has one query position."""
-    extents = space.operator.axis_extents
-    return "S" not in extents and not isinstance(extents.get("Q"), Symbol)
 
 
 def _many_results(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
