@@ -28,6 +28,10 @@ _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
 _STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.(?:tiles|keySteps))\)\s*\Z")
 """What a stage of a step depends on."""
+_FIRST_STEPS = re.compile(r"\bif \(stepsBegun\w*_ <= kPrefetch\)")
+_LATER_STEPS = re.compile(r"\bif \(stepsBegun\w*_ > kPrefetch\b")
+_NOT_FIRST = re.compile(_FIRST_STEPS.pattern + r" \{[^{}]*\} else \Z")
+"""Heads of branches of a loop over steps, and what stands in front of the head of one for later steps."""
 
 
 @kept
@@ -76,7 +80,7 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     an id that nothing else has is as good as its own. So is one of two events that are both waited for where
     they are set, or of which one comes after all blocks have waited for each other, and the other does not,
     or that are of different branches of whether keys are split; and one of two flags that are waited for in
-    the order in which they are set, in turn or the one before all of the other.
+    the order in which they are set, in turn or the one before all of the other, as in the first steps.
     """
     for _, call in _calls(source):
         if not call.arguments:
@@ -92,12 +96,13 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     of_kind, outstanding = _names_by_kind(source)
     last, over = _of_last_phase(source)
     in_turn, times = _in_turn(source), _times(source)
-    first = _before_others(source)
+    first, begun = _before_others(source), _of_first_steps(source)
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
             apart = over if name in last else last if name in over else frozenset()
             apart |= in_turn.get(name, frozenset()) | first.get(name, frozenset())
+            apart |= begun.get(name, frozenset())
             apart |= {each for each in times.keys() & numbers.keys() if _never_both(times, name, each)}
             others = [
                 number
@@ -235,6 +240,48 @@ def _is_first(own: list[tuple[str, int, bool]], others: list[tuple[str, int, boo
         return False
     ((function, place, always),) = own
     return always and all(each == function and at > place for each, at, _ in others)
+
+
+def _of_first_steps(source: EmittedText) -> dict[str, frozenset[str]]:
+    """The flags, each with the others of which one is waited for in the first steps and set before all steps,
+    and the other waited for and set in later ones: the first waits are for the first flags."""
+    sets: dict[str, list[tuple[StatementText, bool]]] = {}
+    waits: dict[str, list[tuple[StatementText, bool]]] = {}
+    for statement, call, name in _flags(source):
+        always = _always_runs(source, statement)
+        of_verb = sets if call.name == "CrossCoreSetFlag" else waits
+        of_verb.setdefault(name, []).extend((each, always) for each in _calls_of(source, statement.function))
+    early = {
+        name
+        for name, calls in waits.items()
+        if all(always and _in_first_steps(source, call) for call, always in calls)
+        and len(sets.get(name, [])) == 1
+        and _always_runs(source, sets[name][0][0])
+    }
+    found: dict[str, set[str]] = {}
+    for one in early:
+        own = sets[one][0][0]
+        for other in waits.keys() & sets.keys() - early:
+            late = all(_in_later_steps(source, call) for call, _ in waits[other])
+            behind = all(
+                call.function == own.function and call.span.start > own.span.start for call, _ in sets[other]
+            )
+            if late and behind:
+                found.setdefault(one, set()).add(other)
+                found.setdefault(other, set()).add(one)
+    return {name: frozenset(others) for name, others in found.items()}
+
+
+def _in_first_steps(source: EmittedText, statement: StatementText) -> bool:
+    return any(_FIRST_STEPS.search(source.code_at(head.span)) for head in source.heads_around(statement))
+
+
+def _in_later_steps(source: EmittedText, statement: StatementText) -> bool:
+    """Whether a statement stands in a branch that the first steps do not take."""
+    return any(
+        _LATER_STEPS.search(source.code_at(head.span)) or _NOT_FIRST.search(source.code[: head.span.start])
+        for head in source.heads_around(statement)
+    )
 
 
 def _always_runs(source: EmittedText, statement: StatementText) -> bool:

@@ -252,3 +252,52 @@ def test_events_of_different_branches_may_have_one_id() -> None:
     assert numbers(f"{constants}{branches}}}") == []
     assert numbers(f"{constants}{branches.replace('splits == 1', 'steps == 1')}}}") == ["1", "0"]
     assert numbers(f"{constants}{branches}{sums}}}") == ["1", "0"]
+
+
+WARMED = """
+constexpr uint16_t kProbReady = 0;
+constexpr uint16_t kScoreWarm = 1;
+void RunVector()
+{
+    WarmScores();
+    for (int64_t tile = 0; tile < work.steps; ++tile) {
+        SoftmaxTile();
+    }
+}
+void RunCube()
+{
+    for (int64_t tile = 0; tile < work.steps; ++tile) {
+        if (stepsBegun_ <= kPrefetch) {
+            AwaitSlot();
+        } else if (earlier.tile < earlierWork.tiles) {
+            AwaitProbabilities();
+        }
+    }
+}
+void WarmScores()
+{
+    for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
+        CrossCoreSetFlag<2, PIPE_MTE3>(kScoreWarm);
+    }
+}
+void SoftmaxTile()
+{
+    CrossCoreSetFlag<2, PIPE_MTE3>(kProbReady);
+}
+void AwaitSlot()
+{
+    CrossCoreWaitFlag(kScoreWarm);
+}
+void AwaitProbabilities()
+{
+    CrossCoreWaitFlag(kProbReady);
+}
+"""
+
+
+def test_a_flag_of_the_first_steps_may_have_the_counter_of_one_of_later_steps() -> None:
+    assert numbers(WARMED) == []
+    assert numbers(WARMED.replace("} else if (earlier.tile", "}\n        if (earlier.tile")) == ["1", "0"]
+    begin, loop = "    WarmScores();\n", "        SoftmaxTile();\n    }\n"
+    later = WARMED.replace(begin, "").replace(loop, loop + begin)
+    assert numbers(later) == ["1", "0"]

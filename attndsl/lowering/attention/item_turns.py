@@ -55,8 +55,12 @@ def turn_of(context: Context) -> Symbol:
 
 
 def item_of_turn(context: Context, item: Expr) -> Expr:
-    """The item of a turn; the last turn, which has none, takes one with rows that exist, without its keys."""
-    return minimum(item, context.items - 1) if context.continuous else item
+    """The item of a turn; the last turn, which has none, takes one with rows that exist, without its keys.
+
+    Where the last items come first, that is the item of the turn before: rounds end with the first one.
+    """
+    drains_beyond = context.continuous and not context.last_first
+    return minimum(item, context.items - 1) if drains_beyond else item
 
 
 def has_item(context: Context) -> Expr:
