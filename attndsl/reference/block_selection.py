@@ -15,7 +15,7 @@ from attndsl.graph.nodes import Elementwise, GroupSum, Input, Node, Scalar, Scor
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.query_space import integer, query_space
-from attndsl.reference.scores import evaluate
+from attndsl.reference.scores import cut, evaluate
 from attndsl.reference.state import Labelled, State, no_rule
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.tasks import Rowset, Rowsets, Task, query_block, query_tasks
@@ -108,7 +108,7 @@ def _evaluate(state: State, node: Node, block: Block, rows: Rowset, entries: int
     """The value of ``node`` for the first ``entries`` blocks, broadcastable to (heads, queries, entries)."""
     values: dict[Node, Array] = {}
     open_ = [node]
-    while open_:  # no recursion: chains may be long
+    while node not in values:  # no recursion: chains may be long
         each = open_[-1]
         read = each.operands() if isinstance(each, GroupSum | Elementwise) else ()
         missing = [operand for operand in read if operand not in values]
@@ -135,16 +135,8 @@ def _computed(
     if isinstance(node, Scalar):
         return evaluate(state, node, block)
     if isinstance(node, Input):
-        return _input(state, node, block, entries)
+        return cut(state.call.views[node.name], node.axes, block, "J", slice(0, entries))
     raise no_rule(node, "for blocks of keys")
-
-
-def _input(state: State, node: Input, block: Block, entries: int) -> Array:
-    picks: dict[str, Any] = {"B": block.b, "K": block.k, "N": block.heads, "Q": block.queries}
-    picks |= {"S": block.tokens, "J": slice(0, entries)}
-    part = state.call.views[node.name][tuple(picks[axis] for axis in node.axes)]
-    kept = tuple("Q" if axis == "S" else axis for axis in node.axes if axis in ("N", "Q", "S", "J"))
-    return Labelled(kept, part).aligned(("N", "Q", "J"))
 
 
 def _window_sum(state: State, node: WindowSum, block: Block, rows: Rowset, entries: int) -> Array:

@@ -23,7 +23,7 @@ from attndsl.graph.nodes import (
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.query_space import boundaries, integer
 from attndsl.reference.row_reader import Index, RowReader
-from attndsl.reference.state import RowRules, State, as_real, no_rule
+from attndsl.reference.state import RowRules, State, as_real, no_rule, part_of
 from attndsl.spec.contract.layout import Array
 
 
@@ -136,12 +136,8 @@ def _stored_part(state: State, node: Node, index: dict[str, Any]) -> Array:
 
 def _factor(state: State, node: Node, axes: tuple[str, ...], index: dict[str, Any]) -> Array:
     """A scale or offset, shaped to broadcast against the part that ``index`` selects from ``axes``."""
-    values = state.whole(node).aligned(axes)
-    picks = []
-    for axis, extent in zip(axes, values.shape, strict=True):
-        pick = index.get(axis, slice(None))
-        picks.append(pick if extent > 1 else (0 if isinstance(pick, int) else slice(None)))
-    return values[tuple(picks)].astype(state.real, copy=False)
+    values = part_of(state.whole(node).aligned(axes), _selector(axes, index))
+    return values.astype(state.real, copy=False)
 
 
 def _selector(axes: tuple[str, ...], index: dict[str, Any]) -> Index:
