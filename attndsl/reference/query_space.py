@@ -58,8 +58,7 @@ class QuerySpace:
     def results(self, channels: int, dtype: np.dtype[Any]) -> Array:
         """Memory for results with as many channels. Packed tokens that belong to no batch row stay 0; every
         other element is to be written."""
-        make = np.empty if self.starts is None else np.zeros
-        return make((*self.shape, channels), dtype)
+        return np.zeros((*self.shape, channels), dtype)
 
 
 def query_space(state: State, node: Node, heads: str = "N") -> QuerySpace:
