@@ -13,20 +13,35 @@ from attndsl.graph.errors import GraphError
 from attndsl.graph.nodes import (
     BlockRequantize,
     CacheAppend,
+    Cast,
     Dense,
     Elementwise,
     GroupSum,
+    IndexCondition,
     Input,
+    Leading,
     Listed,
+    LogSumExpMerge,
+    Lookup,
+    Opposite,
     Packed,
     PackedQueries,
     Paged,
+    Quantize,
+    Repeat,
+    Replace,
     Ring,
+    RowMax,
+    RowSum,
     Scalar,
     Scores,
     Selected,
+    Softmax,
     Take,
+    TopK,
+    WeightedSum,
     Windowed,
+    WindowSum,
 )
 from attndsl.reference import cache, query_space, rows, scores, selected, state, streaming, whole
 from attndsl.reference.blocks import Block, Part
@@ -315,3 +330,13 @@ def test_what_the_oracle_has_no_rule_for_says_so() -> None:
         run.reader(node, 0, 0)
     with pytest.raises(GraphError, match="no rule for Listed in scores"):
         scores.evaluate(run, node, SimpleNamespace(values={}))  # type: ignore[arg-type]
+
+
+def test_what_has_a_rule() -> None:
+    """Values outside of the score space, values in it, and sources of rows."""
+    both = {Input, Scalar, Lookup, IndexCondition, Elementwise, Replace, Opposite, Take, Cast}
+    assert set(scores._SCORE_RULES) == both | {Scores, Softmax}
+    sums = {GroupSum, WeightedSum, WindowSum, LogSumExpMerge, RowMax, RowSum}
+    assert set(whole._WHOLE) == both | sums | {Leading, Quantize, TopK, Repeat}
+    assert set(rows.STORED_ROWS) == {Dense, Paged, Listed, Packed}
+    assert set(cache.CACHES) == {Selected, Ring, Windowed, CacheAppend}

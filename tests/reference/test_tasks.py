@@ -13,6 +13,7 @@ from attndsl.reference.arithmetic import exp_in_place
 from attndsl.reference.products import row_sums
 from attndsl.reference.query_space import query_space
 from attndsl.reference.ranges import Visibility
+from attndsl.reference.streaming import row_statistics
 from attndsl.reference.tasks import Rowsets, query_block, query_tasks
 from attndsl.reference.threads import cores, for_each
 from attndsl.reference.whole import new_state
@@ -71,6 +72,21 @@ def test_tasks_of_one_head_share_what_they_read_and_others_do_not():
     assert (readers[0].read(0, 64) != readers[1].read(0, 64)).any()
     again = rowsets.of(query_tasks(state, space)[0])
     assert again is not by_head[0][0]  # heads long done are forgotten
+
+
+@pytest.mark.parametrize("q, piece", [(64, 0), (129, 128)])
+def test_rows_that_one_task_reads_are_not_kept(q, piece):
+    state, space, weights, rows = prepared(*attention(n=1, q=q))
+    (task, *_) = query_tasks(state, space)
+    assert Rowsets(state, rows, 128).of(task).readers[id(rows[0])].piece == piece
+    row_statistics(state, weights)
+    owners = {owner for owner, _, _ in state.scratch._arrays}
+    assert not owners & {"result", "term"}, "statistics alone need no memory for results"
+
+
+def test_statistics_are_computed_once():
+    state, _, weights, _ = prepared(*attention(n=1, q=2, t=3))
+    assert row_statistics(state, weights) is row_statistics(state, weights)
 
 
 def test_edges_of_masks_are_cut_close():

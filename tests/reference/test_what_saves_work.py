@@ -272,7 +272,7 @@ def test_operands_of_whole_values_are_computed_by_a_loop(kind: type[Node], befor
         seen.append(id(leaf) in run.values)
         return state.Labelled((), np.zeros(()))
 
-    pointwise = whole.RULES.pointwise
+    pointwise = whole._POINTWISE
     rules = state.Rules(whole={Input: lambda run, each: leaf, kind: rule}, pointwise=pointwise, rows={})
     run = state.State(None, FLOAT32, rules)  # type: ignore[arg-type]
     run.whole(node)
