@@ -145,6 +145,8 @@ def test_scratch_memory_stays_with_its_owner_and_thread():
     assert np.shares_memory(first, scratch.array("a", (2, 5), real))
     assert not np.shares_memory(first, scratch.array("b", (4, 6), real))
     assert scratch.array("a", (2,), np.dtype(np.float64)).dtype == np.float64
+    larger = scratch.array("a", (40, 6), real)
+    assert np.shares_memory(larger, scratch.array("a", (4, 6), real)), "what was smaller is forgotten"
     elsewhere = []
     thread = threading.Thread(target=lambda: elsewhere.append(scratch.array("b", (4, 6), real)))
     thread.start()

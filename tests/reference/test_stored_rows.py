@@ -43,7 +43,17 @@ from attndsl.graph.nodes import (
     Windowed,
     WindowSum,
 )
-from attndsl.reference import cache, query_space, rows, scores, selected, state, streaming, whole
+from attndsl.reference import (
+    block_selection,
+    cache,
+    query_space,
+    rows,
+    scores,
+    selected,
+    state,
+    streaming,
+    whole,
+)
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.requantize import RequantizingAccumulator
 from attndsl.reference.row_reader import RowReader
@@ -293,6 +303,59 @@ def test_numbers_of_batch_rows_meet_those_of_tokens() -> None:
     assert whole._elementwise(run, apart).data.tolist() == [20, 40]
 
 
+# Selections -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "forced", "count", "found"),
+    [
+        ([3, np.nan, 5, 5], None, 3, [2, 3, 0]),
+        ([3, np.nan, 5, 5], None, 4, [2, 3, 0, 1]),
+        ([3, np.nan, 5, 5], [0, 1, 0, 0], 2, [1, 2]),
+        ([3, np.inf, 5, 5], [1, 0, 0, 0], 2, [0, 1]),
+        ([3, -np.inf], None, 4, [0, 1, -1, -1]),
+        ([], None, 2, [-1, -1]),
+        ([3, 5], None, 0, []),
+    ],
+)
+def test_the_largest_come_first(
+    values: list[float], forced: list[int] | None, count: int, found: list[int]
+) -> None:
+    """What is forced before all, NaN last, of equal ones the first; -1 where there are too few."""
+    before = None if forced is None else np.array([forced], bool)
+    chosen = block_selection.largest(np.array([values], np.float32), before, count)
+    assert chosen.tolist() == [found]
+
+
+@pytest.mark.parametrize(
+    ("step", "last", "counts", "entries", "found"),
+    [
+        (2, 1, (2,), 3, [0 + 1, 2 + 3, 4 + 5]),
+        (2, 1, (2,), 5, [0 + 1, 2 + 3, 4 + 5, 6, 0]),
+        (2, 0, (3,), 2, [0, 0 + 1 + 2]),
+        (2, 0, (3,), 1, [0]),
+        (3, 3, (2, 2), 2, [1 + 2 * 2 + 3, 4 + 2 * 5 + 6]),
+        (1, 0, (), 2, [0, 1]),
+    ],
+)
+def test_sums_of_windows(
+    monkeypatch: pytest.MonkeyPatch,
+    step: int,
+    last: int,
+    counts: tuple[int, ...],
+    entries: int,
+    found: list[int],
+) -> None:
+    """Of the numbers 0 to 6: as many as are counted up to ``step * block + last``, those within."""
+    numbers = np.arange(7.0).reshape(1, 1, 7)
+    monkeypatch.setattr(block_selection, "_whole_rows", lambda *arguments: numbers)
+    node = node_of(
+        WindowSum, source=None, step=Const(step), last=Const(last), counts=tuple(map(Const, counts))
+    )
+    sums = block_selection._window_sum(state_of(env={}, real=FLOAT64), node, None, None, entries)  # type: ignore[arg-type]
+    assert sums.tolist() == [[found]]
+
+
 # Requantized weights ----------------------------------------------------------------------------------------
 
 
@@ -340,3 +403,35 @@ def test_what_has_a_rule() -> None:
     assert set(whole._WHOLE) == both | sums | {Leading, Quantize, TopK, Repeat}
     assert set(rows.STORED_ROWS) == {Dense, Paged, Listed, Packed}
     assert set(cache.CACHES) == {Selected, Ring, Windowed, CacheAppend}
+
+
+@pytest.mark.parametrize(
+    ("ring", "position", "end", "slots", "rows_written"),
+    [
+        (None, 3, 5, [3, 4], [0, 1]),
+        (None, 3, 3, [], []),
+        (4, 3, 5, [3, 0], [0, 1]),
+        (4, 3, 9, [1, 2, 3, 0], [2, 3, 4, 5]),  # what a later row overwrites is not written
+    ],
+)
+def test_new_rows_are_written_to_their_places(
+    ring: int | None, position: int, end: int, slots: list[int], rows_written: list[int]
+) -> None:
+    """In the half of the cache that a node takes, of each batch row and head; nothing else changes."""
+    stored_rows = np.zeros((2, 2, 2, 6, 1), np.float16)
+    tensor = node_of(Take, source=stored("cache", "CBKTD"), axis="C", index=Const(1), axes=tuple("BKTD"))
+    into = node_of(Dense, tensor=tensor, source=None)
+    if ring is not None:
+        into = node_of(Ring, source=into, size=Const(ring))
+    node = node_of(CacheAppend, cache=into, rows="new", position=number(position), length=number(end))
+    new = np.arange(1.0, 9).reshape(8, 1)
+    call = SimpleNamespace(views={"cache": stored_rows}, extents={"B": 2, "K": 2})
+
+    def reader(rows: Any, b: int, k: int) -> RowReader:
+        return source(new + 10 * b + 100 * k)
+
+    cache.write_appended(state_of(call=call, env={}, reader=reader), node)
+    wanted = np.zeros_like(stored_rows)
+    for b, k in np.ndindex(2, 2):
+        wanted[1, b, k, slots, 0] = new[rows_written, 0] + 10 * b + 100 * k
+    assert np.array_equal(stored_rows, wanted)

@@ -14,7 +14,7 @@ from attndsl.reference.products import row_sums
 from attndsl.reference.query_space import query_space
 from attndsl.reference.ranges import Visibility
 from attndsl.reference.streaming import row_statistics
-from attndsl.reference.tasks import Rowsets, query_block, query_tasks
+from attndsl.reference.tasks import Rowsets, query_block, query_tasks, spread
 from attndsl.reference.threads import cores, for_each
 from attndsl.reference.whole import new_state
 from attndsl.spec import Operator, attend
@@ -72,6 +72,15 @@ def test_tasks_of_one_head_share_what_they_read_and_others_do_not():
     assert (readers[0].read(0, 64) != readers[1].read(0, 64)).any()
     again = rowsets.of(query_tasks(state, space)[0])
     assert again is not by_head[0][0]  # heads long done are forgotten
+
+
+@pytest.mark.parametrize(
+    "most, chosen",
+    [(None, [0, 1, 2, 3, 4]), (5, [0, 1, 2, 3, 4]), (3, [0, 2, 4]), (2, [0, 4]), (1, [0]), (0, [])],
+)
+def test_some_tasks_are_evenly_chosen(most, chosen):
+    left_out = [task for task in range(5) if task not in chosen]
+    assert spread([*range(5)], most) == (chosen, left_out)
 
 
 @pytest.mark.parametrize("q, piece", [(64, 0), (129, 128)])

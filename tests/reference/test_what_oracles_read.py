@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from attndsl.graph.nodes import (
     Softmax,
 )
 from attndsl.reference import block_selection, cache, rows, scores, selected, whole
+from attndsl.reference.element_checks import check_index
 from attndsl.reference.run import run
 from attndsl.spec.operator.loader import load
 from tests.reference.lone_nodes import block_of, node_of, state_of
@@ -143,6 +145,22 @@ def test_tensors_have_a_column_for_each_key_or_one_for_all(columns: int, legal: 
     else:
         with pytest.raises(OutsideError, match="bias: elements 0 to 3 of 3"):
             scores._input(state, node, block_of(4))
+
+
+@pytest.mark.parametrize(
+    ("part", "index", "legal"),
+    [
+        (J, [0, 2], True),
+        (J, [0, 3], False),
+        (J - 1, [-1, 2], False),
+        (J - 1, [], True),
+        (J + Symbol("i"), [0, 3], True),  # rows beyond belong to no query
+        (Symbol("b"), [3], True),
+    ],
+)
+def test_only_what_keys_alone_tell_must_be_there(part: Any, index: list[int], legal: bool) -> None:
+    with nullcontext() if legal else pytest.raises(OutsideError, match="line 3: marks: elements"):
+        check_index(part, np.array(index), 3, "marks", "line 3")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("marks", "legal"), [(4, True), (3, False)])
