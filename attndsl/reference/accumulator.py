@@ -77,6 +77,6 @@ class Accumulator:
             out[...] = 0
             return
         nothing = self.total == 0
-        total = np.where(nothing, 1, self.total)
+        total = self.total + nothing  # 1 for 0
         self.result[nothing] = 0
         np.divide(self.result.reshape(out.shape), total.reshape(*out.shape[:-1], 1), out=out)

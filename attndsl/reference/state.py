@@ -35,7 +35,7 @@ class Labelled:
         extra = tuple(place for place, axis in enumerate(self.axes) if axis not in axes)
         kept = [axis for axis in self.axes if axis in axes]
         data = self.data.squeeze(extra).transpose([kept.index(axis) for axis in order])
-        return np.expand_dims(data, tuple(place for place, axis in enumerate(axes) if axis not in self.axes))
+        return data[(*(slice(None) if axis in self.axes else np.newaxis for axis in axes), ...)]
 
 
 RowStatistics: TypeAlias = "dict[type[Node], Labelled]"
