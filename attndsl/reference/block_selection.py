@@ -32,7 +32,7 @@ def top_k(state: State, node: TopK) -> Labelled:
     def select(block: Block, rows: Rowset) -> Array:
         entries = state.call.extents["J"] if node.length is None else integer(state, node.length, block.b)
         values = _evaluate(state, node.source, block, rows, entries)
-        forced = None
+        forced = np.zeros((), bool)
         if node.forced is not None:
             forced = np.broadcast_to(_evaluate(state, node.forced, block, rows, entries), values.shape) != 0
         return largest(values, forced, count)
@@ -50,15 +50,14 @@ def window_sum(state: State, node: WindowSum) -> Labelled:
     return _for_all_queries(state, node, node, sums, "J", entries, state.real)
 
 
-def largest(values: Array, forced: Array | None, count: int) -> Array:
+def largest(values: Array, forced: Array, count: int) -> Array:
     """Indices of the ``count`` largest along the last axis: descending, ties to the lower index.
 
     ``forced`` entries come before all others, NaN behind them; -1 follows where there are too few.
     """
     entries = values.shape[-1]
-    keys = np.where(np.isnan(values), -np.inf, np.minimum(values, np.finfo(values.dtype).max))
-    if forced is not None:
-        keys = np.where(forced, np.inf, keys)
+    below = np.where(np.isnan(values), -np.inf, np.minimum(values, np.finfo(values.dtype).max))
+    keys = np.where(forced, np.inf, below)
     found = min(count, entries)
     picked = np.full((*values.shape[:-1], count), -1, np.int64)
     if found == 0:

@@ -322,7 +322,7 @@ def test_the_largest_come_first(
     values: list[float], forced: list[int] | None, count: int, found: list[int]
 ) -> None:
     """What is forced before all, NaN last, of equal ones the first; -1 where there are too few."""
-    before = None if forced is None else np.array([forced], bool)
+    before = np.array([forced or [0] * len(values)], bool)
     chosen = block_selection.largest(np.array([values], np.float32), before, count)
     assert chosen.tolist() == [found]
 
