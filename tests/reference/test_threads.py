@@ -159,3 +159,18 @@ def test_the_blas_of_this_process_is_asked(
     assert loaded == ["/lib/libopenblas.so"]
     maps.unlink()
     assert threads._openblas.__wrapped__() is None
+
+
+def test_helpers_that_have_not_started_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool may be busy with the caller itself."""
+    monkeypatch.setattr(threads, "_present_cores", lambda: 3)
+    monkeypatch.setattr(threads, "_most", None)
+    waited: list[Any] = []
+    pending = SimpleNamespace(cancel=lambda: True, result=lambda: waited.append("result"))
+    monkeypatch.setattr(
+        threads, "_pool", lambda process, count: SimpleNamespace(submit=lambda *what: pending)
+    )
+    monkeypatch.setattr(threads, "wait", waited.extend)
+    done: list[int] = []
+    threads.for_each(done.append, range(4))
+    assert done == [0, 1, 2, 3] and not waited

@@ -248,10 +248,17 @@ def test_heads_share_the_parts_that_their_conditions_cannot_tell_apart() -> None
     ):
         of_other = found.parts(other, other_keys)
         assert (of_other[0].keys.start, of_other[-1].keys.stop) == ends != (0, 320)
-    assert found.parts(block(nothing), slice(5, 5)) == []
+    assert found.parts(block(nothing), slice(210, 210)) == []
     by_head = visible(KEY >= 64 * HEAD)
     assert by_head.parts(block(nothing, head=2), keys)[-1].keys.stop == 192
     assert by_head.parts(block(nothing, head=4), keys)[-1].keys.stop == 320
+
+
+def test_what_is_known_of_a_part_is_not_asked_again() -> None:
+    node, run = node_of(IndexCondition, condition=KEY >= 64), state_of(env={})
+    for keys, value in ((slice(0, 64), False), (slice(64, 65), True), (slice(0, 65), None)):
+        assert ranges.truth(run, node, block(Part(keys))) is value
+        assert ranges.truth(run, node, block(Part(keys, {id(node): True}))) is True
 
 
 # Whole values and rows --------------------------------------------------------------------------------------
