@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from attndsl.base.provenance import noted
 from attndsl.graph.nodes import WeightedSum
 from attndsl.reference import streaming
 from attndsl.reference.products import scores_of, weighted_values
@@ -181,3 +182,12 @@ def test_values_of_inputs_are_not_overwritten():
     assert all((one == other).all() for one, other in zip((q, k, v, bias), before, strict=True))
     wanted = naive(q, k, v, lambda s, n, i, j: (bias - s) * s + bias * 0.5)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("real", ["float32", "float64"])
+def test_a_run_says_who_computes_and_takes_what_is_known(real):
+    values = {7: object()}
+    with noted() as engines:
+        state = new_state(None, np.dtype(real), values)
+    assert engines == [f"reference in {real}"] and state.values is values
+    assert new_state(None, np.dtype(real)).values == {}

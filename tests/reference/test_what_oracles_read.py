@@ -18,6 +18,7 @@ from attndsl.graph.nodes import (
     Input,
     Lookup,
     Node,
+    PackedQueries,
     Replace,
     Scalar,
     Scores,
@@ -26,6 +27,7 @@ from attndsl.graph.nodes import (
 from attndsl.reference import block_selection, cache, rows, scores, selected, whole
 from attndsl.reference.element_checks import check_index
 from attndsl.reference.run import run
+from attndsl.reference.state import Labelled
 from attndsl.spec.operator.loader import load
 from tests.reference.lone_nodes import block_of, node_of, state_of
 
@@ -217,6 +219,24 @@ def test_what_a_block_has_of_a_tensor(axes: str, found: Any) -> None:
     node = node_of(Input, name="ranks", axes=tuple(axes))
     again = block_selection._computed(state, node, [], block, None, 5)  # type: ignore[arg-type]
     assert np.array_equal(again, part)
+
+
+def test_queries_of_a_block() -> None:
+    """Head by head; those of a tensor as it is stored or of a value, packed ones by token."""
+    apart, together = np.arange(48.0).reshape(2, 2, 4, 3), np.arange(30.0).reshape(5, 2, 3)
+    views = {"apart": apart.astype(np.float16), "together": together, "alike": apart[0]}
+    value = Labelled(("B", "N", "Q", "D"), apart + 1)
+    state = state_of(call=SimpleNamespace(views=views), whole=lambda node: value, real=np.dtype(np.float64))
+    block = SimpleNamespace(b=1, heads=slice(0, 2), queries=slice(1, 3), tokens=slice(2, 4))
+    packed = node_of(PackedQueries, tensor=node_of(Input, name="together", axes=tuple("SND")))
+    for node, wanted in (
+        (node_of(Input, name="apart", axes=tuple("BNQD")), apart[1, :, 1:3]),
+        (node_of(Input, name="alike", axes=tuple("NQD")), apart[0, :, 1:3]),
+        (node_of(Elementwise), apart[1, :, 1:3] + 1),
+        (packed, together[2:4].transpose(1, 0, 2)),
+    ):
+        found = scores.query_rows(state, node, block)  # type: ignore[arg-type]
+        assert found.dtype == np.float64 and np.array_equal(found, wanted.reshape(4, 3))
 
 
 def test_nodes_that_blocks_of_keys_have_no_rule_for_say_so() -> None:

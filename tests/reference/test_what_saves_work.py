@@ -32,6 +32,7 @@ from attndsl.reference import query_space, ranges, scores, state, streaming, who
 from attndsl.reference.accumulator import Accumulator
 from attndsl.reference.arithmetic import LOG2_E, exp_in_place
 from attndsl.reference.blocks import Block, Part
+from attndsl.reference.row_reader import RowReader
 from attndsl.reference.scratch import Scratch
 from tests.reference.lone_nodes import node_of, state_of
 
@@ -84,6 +85,23 @@ def test_scores_are_scaled_with_their_queries_unless_that_changes_them(
     node = node_of(Elementwise, op="multiply", inputs=(node_of(Scalar, axes=(), value=Const(0.5)), of_scores))
     found = scores._scaled_scores(state_of(call=call, score_dtype=score_dtype, env={}), node)
     assert found == ((of_scores, 0.5) if scaled else None)
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize("score_dtype", [None, np.dtype(np.float16)])
+def test_products_are_rounded_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, score_dtype: Any, real: Any
+) -> None:
+    queries, stored = np.array([[1, 0], [0, 1], [1, 1], [2, 0]], real), np.array([[1 + 2.0**-12, 0.5]], real)
+    monkeypatch.setattr(scores, "query_rows", lambda run, query, of_block: queries)
+    node = node_of(Scores, axes=KEYED, query=None, keys=node_of(Input))
+    run = state_of(real=np.dtype(real), scratch=Scratch(), uses=Counter(), score_dtype=score_dtype)
+    of_block = block(Part(slice(0, 1)))
+    of_block.readers[id(node.keys)] = RowReader(0, 1, lambda start, stop: stored)
+    found = scores._scores(run, node, of_block)
+    exact = (queries @ stored.T).reshape(2, 2, 1)
+    assert found.dtype == real and np.array_equal(found, exact.astype(score_dtype or real))
+    assert scores._product(run, node, of_block, node_of(Elementwise), 2.0).tolist() == (2 * exact).tolist()
 
 
 def test_where_values_of_scores_are_written() -> None:
