@@ -22,6 +22,8 @@ from attndsl.graph.nodes import (
     Quantize,
     Repeat,
     Replace,
+    RowMax,
+    RowSum,
     Scalar,
     Scores,
     Softmax,
@@ -102,6 +104,32 @@ def test_products_are_rounded_where_that_is_asked_for(
     exact = (queries @ stored.T).reshape(2, 2, 1)
     assert found.dtype == real and np.array_equal(found, exact.astype(score_dtype or real))
     assert scores._product(run, node, of_block, node_of(Elementwise), 2.0).tolist() == (2 * exact).tolist()
+
+
+def test_probabilities_in_scores_are_those_of_statistics_that_were_found() -> None:
+    source = node_of(Input, axes=KEYED)
+    node = node_of(Softmax, axes=KEYED, scores=source)
+    top, total = np.array([[[0.0, 2.0], [1.0, -np.inf]]]), np.array([[[2.0, 4.0], [1.0, 0.0]]])
+    run = state_of(real=np.dtype(np.float64), scratch=Scratch(), uses=Counter())
+    axes = ("B", "N", "Q")
+    run.statistics = {id(node): {RowMax: state.Labelled(axes, top), RowSum: state.Labelled(axes, total)}}
+    values = np.array([[[0.0, -1.0], [2.0, 1.0]], [[1.0, 0.0], [-np.inf, -np.inf]]])
+    found = scores._softmax(run, node, block(Part(slice(0, 2)), values={id(source): values}))
+    small = np.exp(-1)
+    wanted = [[[0.5, small / 2], [0.25, small / 4]], [[1, small], [0, 0]]]
+    assert np.allclose(found, wanted, rtol=1e-15, atol=0)
+
+
+def test_a_mask_that_is_passed_hides_what_it_marks() -> None:
+    """A mask of one query for all, of one head for all: also of scores that are the same for all heads."""
+    source, mask = node_of(Input, axes=KEYED), node_of(Input, axes=("T",))
+    node = node_of(Replace, axes=KEYED, source=source, condition=mask, value=9.0)
+    run = state_of(real=FLOAT32, scratch=Scratch(), uses=Counter())
+    stored = np.zeros((1, 2, 3), FLOAT32)
+    marks = np.array([[[0, 1, 0]], [[1, 0, 0]]], np.int8)
+    values = {id(source): stored, id(mask): marks}
+    found = scores._replace(run, node, block(Part(slice(4, 7)), values=values))
+    assert found[:, 1].tolist() == [[0, 9, 0], [9, 0, 0]] and not stored.any()
 
 
 def test_where_values_of_scores_are_written() -> None:
