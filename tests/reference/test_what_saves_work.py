@@ -188,9 +188,10 @@ def test_a_number_asks_nothing_of_a_block() -> None:
     assert query_space.integer(state_of(env={"size": 3}), number, 1) == 6
     by_row = node_of(Scalar, axes=("B",), value=BATCH + 4)
     assert query_space.integer(state_of(env={}), by_row, 3) == 7
-    for axes, stored in ((("B",), np.array([3, 5])), ((), np.array(5))):
-        run = state_of(env={}, whole=lambda node, of=state.Labelled(axes, stored): of)
-        assert query_space.integer(run, node_of(Input), 1) == 5
+    given, alike = node_of(Input), node_of(Input)
+    values = {given: state.Labelled(("B",), np.array([3, 5])), alike: state.Labelled((), np.array(5))}
+    run = state_of(env={}, whole=values.get)
+    assert [query_space.integer(run, each, 1) for each in (given, alike)] == [5, 5]
 
 
 @pytest.mark.parametrize("stored", [np.float16, np.float32, np.int8, bool])
