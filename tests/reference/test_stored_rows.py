@@ -435,3 +435,44 @@ def test_new_rows_are_written_to_their_places(
     for b, k in np.ndindex(2, 2):
         wanted[1, b, k, slots, 0] = new[rows_written, 0] + 10 * b + 100 * k
     assert np.array_equal(stored_rows, wanted)
+
+
+def test_dimensions_are_named() -> None:
+    """Absent ones have extent 1; those of extent 1 that are not asked for go."""
+    data = np.arange(6).reshape(2, 1, 3)
+    found = state.Labelled(("B", "Q", "D"), data).aligned(("D", "N", "B"))
+    assert np.array_equal(found, data[:, 0].T[:, None])
+
+
+def test_dtypes_are_named_or_those_of_arguments() -> None:
+    run = state_of(call=SimpleNamespace(arrays={"query": np.zeros(1, np.int8)}))
+    assert state.stored_dtype(run, "float16") == np.float16 and state.stored_dtype(run, "query") == np.int8
+    exact = np.array([0.1, 1 + 2.0**-40])
+    assert state.rounded(exact, FLOAT64).tolist() == exact.tolist()
+
+
+@pytest.mark.parametrize(("offset", "found"), [(None, [2, 127, 0]), (1.0, [3, 127, 0])])
+def test_integers_are_rounded_and_saturate(offset: float | None, found: list[int]) -> None:
+    values = {"source": np.array([1.2, 300, np.nan]), "scale": np.full(3, 2.0), "offset": np.full(3, offset)}
+    run = state_of(whole=lambda name: state.Labelled(("D",), values[name]))
+    node = node_of(
+        Quantize, source="source", scale="scale", offset=None if offset is None else "offset", dtype="int8"
+    )
+    quantized = whole._quantize(run, node).data
+    assert quantized.dtype == np.int8 and quantized.tolist() == found
+
+
+def test_a_value_is_repeated_along_another_axis() -> None:
+    run = state_of(
+        call=SimpleNamespace(extents={"L": 3}), whole=lambda node: state.Labelled(("B",), np.arange(2))
+    )
+    node = node_of(Repeat, source=node_of(Input, axes=("B",)), axes=("B", "L"))
+    assert whole._repeat(run, node).data.tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_statistics_that_are_not_computed_say_so() -> None:
+    softmax = node_of(Softmax)
+    run = state_of(statistics={id(softmax): {RowMax: "found"}})
+    assert whole._row_statistic(run, node_of(RowMax, softmax=softmax)) == "found"
+    with pytest.raises(GraphError, match="no rule for RowSum among the statistics of rows"):
+        whole._row_statistic(run, node_of(RowSum, softmax=softmax, where="line 3"))
