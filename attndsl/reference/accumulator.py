@@ -26,7 +26,7 @@ class Accumulator:
 
     ``maximum`` and ``total``, (rows,), start as -inf and 0; ``result`` and ``term``, (rows, channels), are
     memory for the result and for what a block adds to it. ``empty``: no block has been taken in yet, the
-    result is still undefined; ``seeded``: the statistics count a sink from the start.
+    result is still undefined.
     """
 
     maximum: Array
@@ -34,27 +34,20 @@ class Accumulator:
     result: Array | None
     term: Array | None
     empty: bool = True
-    seeded: bool = False
 
     def seed(self, sink: Array) -> None:
         """Start with a logit of each row, (rows,), that no key has; -inf for none."""
         self.maximum, self.total = sink.copy(), np.where(np.isneginf(sink), 0, 1).astype(sink.dtype)
-        self.seeded = True
 
     def add(self, scores: Array, values: Array | None) -> None:
         """Take in a block of scores (rows, keys), which is overwritten, and its values (keys, channels)."""
-        maximum, known = np.maximum.reduce(scores, axis=1), self.seeded or not self.empty
-        if known:
-            np.maximum(maximum, self.maximum, out=maximum)
+        maximum = np.maximum(np.maximum.reduce(scores, axis=1), self.maximum)
         base = np.maximum(maximum, LOWEST[scores.dtype])  # all -inf so far: probabilities 0, not NaN
         weights = exp_in_place(np.subtract(scores, base[:, None], out=scores))
-        total = row_sums(weights)
-        if known:
-            decay = np.exp(self.maximum - base)
-            total += self.total * decay
-            if self.result is not None and not self.empty:
-                self.result *= decay[:, None]
-        self.maximum, self.total = maximum, total
+        decay = np.exp(self.maximum - base)  # 0 where nothing has been taken in
+        if self.result is not None and not self.empty:
+            self.result *= decay[:, None]
+        self.maximum, self.total = maximum, row_sums(weights) + self.total * decay
         if values is not None:
             self.add_weighted(weights, values)
         self.empty = False
@@ -83,9 +76,7 @@ class Accumulator:
         if self.empty:
             out[...] = 0
             return
-        total = self.total
-        nothing = total == 0
-        if nothing.any():
-            total = np.where(nothing, 1, total)
-            self.result[nothing] = 0
+        nothing = self.total == 0
+        total = self.total + nothing  # 1 for 0
+        self.result[nothing] = 0
         np.divide(self.result.reshape(out.shape), total.reshape(*out.shape[:-1], 1), out=out)

@@ -15,7 +15,7 @@ from attndsl.graph.nodes import Elementwise, GroupSum, Input, Node, Scalar, Scor
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.blocks import Block, Part
 from attndsl.reference.query_space import integer, query_space
-from attndsl.reference.scores import evaluate
+from attndsl.reference.scores import cut, evaluate
 from attndsl.reference.state import Labelled, State, no_rule
 from attndsl.reference.streaming import row_statistics
 from attndsl.reference.tasks import Rowset, Rowsets, Task, query_block, query_tasks
@@ -32,7 +32,7 @@ def top_k(state: State, node: TopK) -> Labelled:
     def select(block: Block, rows: Rowset) -> Array:
         entries = state.call.extents["J"] if node.length is None else integer(state, node.length, block.b)
         values = _evaluate(state, node.source, block, rows, entries)
-        forced = None
+        forced = np.zeros((), bool)
         if node.forced is not None:
             forced = np.broadcast_to(_evaluate(state, node.forced, block, rows, entries), values.shape) != 0
         return largest(values, forced, count)
@@ -50,15 +50,14 @@ def window_sum(state: State, node: WindowSum) -> Labelled:
     return _for_all_queries(state, node, node, sums, "J", entries, state.real)
 
 
-def largest(values: Array, forced: Array | None, count: int) -> Array:
+def largest(values: Array, forced: Array, count: int) -> Array:
     """Indices of the ``count`` largest along the last axis: descending, ties to the lower index.
 
     ``forced`` entries come before all others, NaN behind them; -1 follows where there are too few.
     """
     entries = values.shape[-1]
-    keys = np.where(np.isnan(values), -np.inf, np.minimum(values, np.finfo(values.dtype).max))
-    if forced is not None:
-        keys = np.where(forced, np.inf, keys)
+    below = np.where(np.isnan(values), -np.inf, np.minimum(values, np.finfo(values.dtype).max))
+    keys = np.where(forced, np.inf, below)
     found = min(count, entries)
     picked = np.full((*values.shape[:-1], count), -1, np.int64)
     if found == 0:
@@ -108,7 +107,7 @@ def _evaluate(state: State, node: Node, block: Block, rows: Rowset, entries: int
     """The value of ``node`` for the first ``entries`` blocks, broadcastable to (heads, queries, entries)."""
     values: dict[Node, Array] = {}
     open_ = [node]
-    while open_:  # no recursion: chains may be long
+    while node not in values:  # no recursion: chains may be long
         each = open_[-1]
         read = each.operands() if isinstance(each, GroupSum | Elementwise) else ()
         missing = [operand for operand in read if operand not in values]
@@ -135,16 +134,8 @@ def _computed(
     if isinstance(node, Scalar):
         return evaluate(state, node, block)
     if isinstance(node, Input):
-        return _input(state, node, block, entries)
+        return cut(state.call.views[node.name], node.axes, block, "J", slice(0, entries))
     raise no_rule(node, "for blocks of keys")
-
-
-def _input(state: State, node: Input, block: Block, entries: int) -> Array:
-    picks: dict[str, Any] = {"B": block.b, "K": block.k, "N": block.heads, "Q": block.queries}
-    picks |= {"S": block.tokens, "J": slice(0, entries)}
-    part = state.call.views[node.name][tuple(picks[axis] for axis in node.axes)]
-    kept = tuple("Q" if axis == "S" else axis for axis in node.axes if axis in ("N", "Q", "S", "J"))
-    return Labelled(kept, part).aligned(("N", "Q", "J"))
 
 
 def _window_sum(state: State, node: WindowSum, block: Block, rows: Rowset, entries: int) -> Array:

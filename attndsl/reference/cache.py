@@ -30,9 +30,14 @@ def ring_rows(state: State, rows: Ring, b: int, k: int) -> RowReader:
             end = min(slot + stop - start, size, max(source.count, slot + 1))
             parts.append(source.fetch(slot, end))
             start += end - slot
-        return np.concatenate(parts) if len(parts) != 1 else parts[0]
+        return _joined(parts)
 
     return RowReader(0, count, fetch)
+
+
+def _joined(parts: list[Array]) -> Array:
+    """Stretches of rows one after the other; one alone is not copied."""
+    return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
 def windowed_rows(state: State, rows: Windowed, b: int, k: int) -> RowReader:
@@ -54,7 +59,7 @@ def appended_rows(state: State, node: CacheAppend, b: int, k: int) -> RowReader:
             parts.append(cache.fetch(start, min(stop, position)))
         if stop > position:
             parts.append(new.fetch(max(start, position) - position, stop - position))
-        return np.concatenate(parts) if len(parts) != 1 else parts[0]
+        return _joined(parts)
 
     return RowReader(0, count, fetch)
 
@@ -79,8 +84,6 @@ def write_appended(state: State, node: CacheAppend) -> None:
         if isinstance(node.cache, Ring):
             size = int(node.cache.size.evaluate(state.env))
             slots = slots[-size:] % size
-        if not slots.size:
-            continue
         for k in range(extents.get("K", 1)):
             new = state.reader(node.rows, b, k).fetch(end - position - slots.size, end - position)
             target = _cache_rows(state, node, b, k)

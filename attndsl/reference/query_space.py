@@ -58,8 +58,7 @@ class QuerySpace:
     def results(self, channels: int, dtype: np.dtype[Any]) -> Array:
         """Memory for results with as many channels. Packed tokens that belong to no batch row stay 0; every
         other element is to be written."""
-        make = np.empty if self.starts is None else np.zeros
-        return make((*self.shape, channels), dtype)
+        return np.zeros((*self.shape, channels), dtype)
 
 
 def query_space(state: State, node: Node, heads: str = "N") -> QuerySpace:
@@ -85,5 +84,4 @@ def of_tokens(space: QuerySpace, value: Labelled) -> Labelled:
         return Labelled(("S", *rest), np.zeros((tokens.size, *data.shape[2:]), data.dtype))
     rows = np.clip(np.searchsorted(space.starts, tokens, side="right") - 1, 0, len(space.starts) - 2)
     positions = np.minimum(tokens - space.starts[rows], data.shape[1] - 1)
-    picked = data[rows if "B" in value.axes else 0, positions if "Q" in value.axes else 0]
-    return Labelled(("S", *rest), picked)
+    return Labelled(("S", *rest), data[np.minimum(rows, len(data) - 1), positions])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr import Expr
+from attndsl.expr import as_expr
 from attndsl.expr.argument_facts import rows_of
 from attndsl.graph.nodes import (
     Dense,
@@ -23,7 +23,7 @@ from attndsl.graph.nodes import (
 from attndsl.reference.arithmetic import OPERATIONS
 from attndsl.reference.query_space import boundaries, integer
 from attndsl.reference.row_reader import Index, RowReader
-from attndsl.reference.state import RowRules, State, as_real, no_rule
+from attndsl.reference.state import RowRules, State, as_real, no_rule, part_of
 from attndsl.spec.contract.layout import Array
 
 
@@ -56,7 +56,7 @@ def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
     axes: tuple[str, ...] = getattr(rows.tensors, "axes", ())
     entry = b if rows.index is None else integer(state, rows.index, b)
     along = "U" if "U" in axes else "T"
-    count = _rows_of_entry(state, rows, b) if rows.length is None else integer(state, rows.length, b)
+    count = _rows_of_entry(state, rows, b, along) if rows.length is None else integer(state, rows.length, b)
     index = {axes[0]: entry, "K": k}
     return RowReader(
         0,
@@ -65,12 +65,12 @@ def _listed(state: State, rows: Listed, b: int, k: int) -> RowReader:
     )
 
 
-def _rows_of_entry(state: State, rows: Listed, b: int) -> int:
+def _rows_of_entry(state: State, rows: Listed, b: int, along: str) -> int:
     """All rows of what batch row ``b`` reads; a list of one tensor a batch row has them of its own."""
     for node in rows.tensors.walk():
         if isinstance(node, Input) and (of_its_own := state.env.get(rows_of(node.name))) is not None:
             return int(of_its_own[b])
-    return _capacity(state, rows.tensors, "U" if "U" in getattr(rows.tensors, "axes", ()) else "T")
+    return _capacity(state, rows.tensors, along)
 
 
 def _capacity(state: State, tensor: Node, axis: str) -> int:
@@ -106,7 +106,7 @@ STORED_ROWS: RowRules = {
 def _stored_part(state: State, node: Node, index: dict[str, Any]) -> Array:
     """The part of a stored tensor that ``index`` selects by axis, the other axes in canonical order."""
     if isinstance(node, Input) and node.name in state.call.lists:
-        list_axis = "B" if "B" in node.axes else node.axes[0]
+        list_axis = "G" if "G" in node.axes else "B"
         view = state.call.list_views[node.name][index[list_axis]]
         axes = tuple(axis for axis in node.axes if axis != list_axis)
         return as_real(view[_selector(axes, index)], state.real)
@@ -114,7 +114,7 @@ def _stored_part(state: State, node: Node, index: dict[str, Any]) -> Array:
         view = state.call.views[node.name]
         return as_real(view[_selector(node.axes, index)], state.real)
     if isinstance(node, Take) and node.axis:
-        entry = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
+        entry = int(as_expr(node.index).evaluate(state.env))
         return _stored_part(state, node.source, {**index, node.axis: entry})
     if isinstance(node, Leading):
         return _stored_part(state, node.source, index)[..., : int(node.count.evaluate(state.env))]
@@ -136,12 +136,8 @@ def _stored_part(state: State, node: Node, index: dict[str, Any]) -> Array:
 
 def _factor(state: State, node: Node, axes: tuple[str, ...], index: dict[str, Any]) -> Array:
     """A scale or offset, shaped to broadcast against the part that ``index`` selects from ``axes``."""
-    values = state.whole(node).aligned(axes)
-    picks = []
-    for axis, extent in zip(axes, values.shape, strict=True):
-        pick = index.get(axis, slice(None))
-        picks.append(pick if extent > 1 else (0 if isinstance(pick, int) else slice(None)))
-    return values[tuple(picks)].astype(state.real, copy=False)
+    values = part_of(state.whole(node).aligned(axes), _selector(axes, index))
+    return values.astype(state.real, copy=False)
 
 
 def _selector(axes: tuple[str, ...], index: dict[str, Any]) -> Index:

@@ -35,7 +35,7 @@ from attndsl.reference.blocks import Block, Part
 from attndsl.reference.element_checks import check_columns, check_index, check_loads
 from attndsl.reference.products import scores_of
 from attndsl.reference.ranges import truth
-from attndsl.reference.state import Labelled, State, as_real, no_rule, rounded, stored_dtype
+from attndsl.reference.state import Labelled, State, as_real, no_rule, part_of, rounded, stored_dtype
 from attndsl.spec.contract.layout import Array
 
 BLOCK_AXES = ("N", "Q", "T")
@@ -48,8 +48,8 @@ def evaluate(state: State, node: Node, block: Block) -> Array:
     Values with a key axis lie in scratch memory and hold until the same thread evaluates another block.
     """
     values = block.values
-    open_ = [] if id(node) in values else [node]
-    while open_:  # no recursion: chains may be long
+    open_ = [node]
+    while id(node) not in values:  # no recursion: chains may be long
         each = open_[-1]
         missing = [operand for operand in state.once(_read_here, each) if id(operand) not in values]
         if missing:
@@ -118,7 +118,7 @@ def query_rows(state: State, node: Node, block: Block) -> Array:
     if isinstance(node, PackedQueries):
         chosen = stored[block.heads, block.tokens]
     else:
-        chosen = stored[block.b if len(stored) > 1 else 0, block.heads, block.queries]
+        chosen = part_of(stored, [block.b, block.heads, block.queries, slice(None)])
     return as_real(chosen, state.real).reshape(-1, chosen.shape[-1])
 
 
@@ -135,29 +135,31 @@ def _stored_queries(state: State, node: Node) -> Array:
 def _input(state: State, node: Input, block: Block) -> Array:
     view = state.call.views[node.name]
     check_columns(node, view, block)
+    return _in_run_dtype(cut(view, node.axes, block, "T", block.keys), state)
+
+
+def cut(view: Array, axes: tuple[str, ...], block: Block, along: str, entries: slice) -> Array:
+    """The part of a tensor that a block has, and some entries of one more axis; axes (N, Q, ``along``). The
+    queries of packed ones are tokens."""
     picks: dict[str, Any] = {
         "B": block.b,
         "K": block.k,
         "N": block.heads,
         "Q": block.queries,
         "S": block.tokens,
-        "T": block.keys,
+        along: entries,
     }
-    part = view[tuple(picks[axis] for axis in node.axes)]
-    kept = tuple("Q" if axis == "S" else axis for axis in node.axes if axis in (*BLOCK_AXES, "S"))
-    return _in_run_dtype(Labelled(kept, part).aligned(BLOCK_AXES), state)
+    part = view[tuple(picks[axis] for axis in axes)]
+    kept = tuple("Q" if axis == "S" else axis for axis in axes if axis not in ("B", "K"))
+    return Labelled(kept, part).aligned(("N", "Q", along))
 
 
 def _outside(state: State, node: Node, block: Block) -> Array:
     """A value without a key axis: computed whole, then cut."""
     value = state.whole(node)
     data = value.aligned(("B", "K", *BLOCK_AXES))
-    pick: list[Any] = [block.b, block.k, block.heads, block.queries, slice(None)]
-    cut: tuple[Any, ...] = tuple(
-        want if extent > 1 else (0 if isinstance(want, int) else slice(None))
-        for want, extent in zip(pick, data.shape, strict=True)
-    )
-    return _in_run_dtype(data[cut], state)
+    picks = [block.b, block.k, block.heads, block.queries, slice(None)]
+    return _in_run_dtype(part_of(data, picks), state)
 
 
 def _in_run_dtype(part: Array, state: State) -> Array:

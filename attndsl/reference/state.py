@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
@@ -34,10 +34,8 @@ class Labelled:
         order = [axis for axis in axes if axis in self.axes]
         extra = tuple(place for place, axis in enumerate(self.axes) if axis not in axes)
         kept = [axis for axis in self.axes if axis in axes]
-        data = self.data.squeeze(extra) if extra else self.data
-        data = data.transpose([kept.index(axis) for axis in order])
-        missing = tuple(position for position, axis in enumerate(axes) if axis not in self.axes)
-        return np.expand_dims(data, missing) if missing else data
+        data = self.data.squeeze(extra).transpose([kept.index(axis) for axis in order])
+        return data[(*(slice(None) if axis in self.axes else np.newaxis for axis in axes), ...)]
 
 
 RowStatistics: TypeAlias = "dict[type[Node], Labelled]"
@@ -99,8 +97,8 @@ class State:
             GraphError: there is no rule for its type.
         """
         values = self.values
-        open_ = [] if id(node) in values else [node]
-        while open_:  # no recursion: chains may be long
+        open_ = [node]
+        while id(node) not in values:  # no recursion: chains may be long
             each = open_[-1]
             read = each.operands() if type(each) in self.rules.pointwise else ()
             missing = [operand for operand in read if id(operand) not in values]
@@ -178,10 +176,16 @@ def no_rule(node: Node, where: str) -> GraphError:
 
 def as_real(array: Array, real: np.dtype[Any]) -> Array:
     """``array`` in the floating dtype of the run, contiguous."""
-    if array.dtype == real:
-        return np.ascontiguousarray(array)
-    if array.dtype.name == "bfloat16" and real == np.float32:
-        # A bfloat16 is the upper half of a float32; several times faster than a cast element by element.
-        words = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32)
-        return np.left_shift(words, 16, out=words).view(np.float32)
-    return np.ascontiguousarray(array, dtype=real)
+    # Contiguous first: a cast of bfloat16 element by element takes several times as long.
+    return np.ascontiguousarray(array).astype(real, copy=False)
+
+
+def part_of(data: Array, picks: Sequence[Any]) -> Array:
+    """What ``picks`` choose of each dimension; one of extent 1 stands for all."""
+    chosen = zip(picks, data.shape, strict=True)
+    part: Array = data[tuple(_of_one(pick) if extent == 1 else pick for pick, extent in chosen)]
+    return part
+
+
+def _of_one(pick: Any) -> Any:
+    return 0 if isinstance(pick, int) else slice(None)

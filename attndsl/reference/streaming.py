@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from attndsl.graph.nodes import BlockRequantize, Node, RowMax, Rows, RowSum, Scores, Softmax, WeightedSum
+from attndsl.graph.nodes import (
+    BlockRequantize,
+    Node,
+    RowMax,
+    Rows,
+    RowSum,
+    Scores,
+    Selected,
+    Softmax,
+    WeightedSum,
+)
 from attndsl.reference.accumulator import Accumulator
 from attndsl.reference.blocks import Block
 from attndsl.reference.query_space import query_space
@@ -55,11 +65,8 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
         block = query_block(state, space, task, rows.readers)
         accumulator = _accumulate(state, weights, values, block, rows, visibility)
         location, shape = block.location, block.shape[:2]
-        if normalized:
-            top[location], total[location] = (
-                accumulator.maximum.reshape(shape),
-                accumulator.total.reshape(shape),
-            )
+        top[location] = accumulator.maximum.reshape(shape)
+        total[location] = accumulator.total.reshape(shape)
         if values is not None:
             write = accumulator.write_mean if normalized else accumulator.write_sum
             write(out[location])
@@ -72,11 +79,10 @@ def _stream(state: State, weights: Node, values: Rows | None) -> Labelled:
         state.left_out.add((b, k, queries.start, queries.stop))
         location = space.locate(b, state.heads_of(k), queries)
         out[location] = top[location] = total[location] = np.nan
-    if isinstance(softmax, Softmax):
-        state.statistics[id(softmax)] = {
-            RowMax: Labelled(space.axes, top),
-            RowSum: Labelled(space.axes, total),
-        }
+    state.statistics[id(softmax)] = {
+        RowMax: Labelled(space.axes, top),
+        RowSum: Labelled(space.axes, total),
+    }
     return Labelled((*space.axes, "E"), out)
 
 
@@ -109,20 +115,21 @@ def _accumulate(
     lists = selections(weights)
     for part in visibility.parts(block, slice(rows.first, rows.first + rows.count)):
         keys, cut = part.keys, block.over(part)
-        hidden = None if not lists else ~np.logical_and.reduce([named(state, each, cut) for each in lists])
         table = None if values is None else rows.readers[id(values)].read(keys.start, keys.stop)
         if isinstance(softmax, Softmax):
-            accumulator.add(_without(_matrix(state, softmax.scores, cut), hidden, -np.inf), table)
-        elif table is not None:
-            accumulator.add_weighted(_without(_matrix(state, weights, cut), hidden, 0), table)
+            accumulator.add(_named_alone(state, softmax.scores, cut, lists, -np.inf), table)
+        else:
+            assert table is not None  # only statistics do without
+            accumulator.add_weighted(_named_alone(state, weights, cut, lists, 0), table)
     return accumulator
 
 
-def _without(matrix: Array, hidden: Array | None, value: float) -> Array:
-    """``matrix`` (heads * queries, keys) with a value for what is hidden from all heads of a query."""
-    if hidden is not None:
-        by_head = matrix.reshape(-1, *hidden.shape)
-        by_head[:, hidden] = value
+def _named_alone(state: State, node: Node, block: Block, lists: tuple[Selected, ...], value: float) -> Array:
+    """As :func:`_matrix`, but ``value`` at keys that a list of the query does not name."""
+    matrix = _matrix(state, node, block)
+    by_head = matrix.reshape(block.shape)
+    for each in lists:
+        by_head[:, ~named(state, each, block)] = value
     return matrix
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.provenance import note
-from attndsl.expr import Expr
+from attndsl.expr import Expr, as_expr
 from attndsl.expr.array_evaluation import evaluate_arrays
 from attndsl.graph.nodes import (
     INDEX_AXES,
@@ -132,7 +132,7 @@ def _opposite(state: State, node: Opposite) -> Labelled:
 
 def _take(state: State, node: Take) -> Labelled:
     source = state.whole(node.source)
-    index = int(node.index.evaluate(state.env)) if isinstance(node.index, Expr) else node.index
+    index = int(as_expr(node.index).evaluate(state.env))
     data = source.data.take(index, axis=source.axes.index(node.axis)) if node.axis else source.data
     return Labelled(node.axes, data)
 

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from attndsl.base.provenance import noted
 from attndsl.graph.nodes import WeightedSum
 from attndsl.reference import streaming
 from attndsl.reference.products import scores_of, weighted_values
@@ -145,6 +146,8 @@ def test_scratch_memory_stays_with_its_owner_and_thread():
     assert np.shares_memory(first, scratch.array("a", (2, 5), real))
     assert not np.shares_memory(first, scratch.array("b", (4, 6), real))
     assert scratch.array("a", (2,), np.dtype(np.float64)).dtype == np.float64
+    larger = scratch.array("a", (40, 6), real)
+    assert np.shares_memory(larger, scratch.array("a", (4, 6), real)), "what was smaller is forgotten"
     elsewhere = []
     thread = threading.Thread(target=lambda: elsewhere.append(scratch.array("b", (4, 6), real)))
     thread.start()
@@ -179,3 +182,12 @@ def test_values_of_inputs_are_not_overwritten():
     assert all((one == other).all() for one, other in zip((q, k, v, bias), before, strict=True))
     wanted = naive(q, k, v, lambda s, n, i, j: (bias - s) * s + bias * 0.5)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("real", ["float32", "float64"])
+def test_a_run_says_who_computes_and_takes_what_is_known(real):
+    values = {7: object()}
+    with noted() as engines:
+        state = new_state(None, np.dtype(real), values)
+    assert engines == [f"reference in {real}"] and state.values is values
+    assert new_state(None, np.dtype(real)).values == {}

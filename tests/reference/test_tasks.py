@@ -13,7 +13,8 @@ from attndsl.reference.arithmetic import exp_in_place
 from attndsl.reference.products import row_sums
 from attndsl.reference.query_space import query_space
 from attndsl.reference.ranges import Visibility
-from attndsl.reference.tasks import Rowsets, query_block, query_tasks
+from attndsl.reference.streaming import row_statistics
+from attndsl.reference.tasks import Rowsets, query_block, query_tasks, spread
 from attndsl.reference.threads import cores, for_each
 from attndsl.reference.whole import new_state
 from attndsl.spec import Operator, attend
@@ -71,6 +72,31 @@ def test_tasks_of_one_head_share_what_they_read_and_others_do_not():
     assert (readers[0].read(0, 64) != readers[1].read(0, 64)).any()
     again = rowsets.of(query_tasks(state, space)[0])
     assert again is not by_head[0][0]  # heads long done are forgotten
+
+
+@pytest.mark.parametrize(
+    "most, chosen",
+    [(None, [0, 1, 2, 3, 4]), (5, [0, 1, 2, 3, 4]), (3, [0, 2, 4]), (2, [0, 4]), (1, [0]), (0, [])],
+)
+def test_some_tasks_are_evenly_chosen(most, chosen):
+    left_out = [task for task in range(5) if task not in chosen]
+    assert spread([*range(5)], most) == (chosen, left_out)
+
+
+@pytest.mark.parametrize("q, piece", [(64, 0), (129, 128)])
+def test_rows_that_one_task_reads_are_not_kept(q, piece):
+    state, space, weights, rows = prepared(*attention(n=1, q=q))
+    (task, *_) = query_tasks(state, space)
+    assert Rowsets(state, rows, 128).of(task).readers[id(rows[0])].piece == piece
+    row_statistics(state, weights)
+    assert not state.scratch._buffers.keys() & {"result", "term"}, (
+        "statistics alone need no memory for results"
+    )
+
+
+def test_statistics_are_computed_once():
+    state, _, weights, _ = prepared(*attention(n=1, q=2, t=3))
+    assert row_statistics(state, weights) is row_statistics(state, weights)
 
 
 def test_edges_of_masks_are_cut_close():

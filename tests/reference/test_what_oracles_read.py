@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,28 +18,20 @@ from attndsl.graph.nodes import (
     Input,
     Lookup,
     Node,
+    PackedQueries,
     Replace,
     Scalar,
     Scores,
     Softmax,
 )
 from attndsl.reference import block_selection, cache, rows, scores, selected, whole
+from attndsl.reference.element_checks import check_index
 from attndsl.reference.run import run
+from attndsl.reference.state import Labelled
 from attndsl.spec.operator.loader import load
+from tests.reference.lone_nodes import block_of, node_of, state_of
 
 J, S = Symbol("j"), Symbol("s")
-
-
-def node_of(kind: type[Node], **fields: Any) -> Any:
-    """A node with these fields alone: rules of the graph look at nodes of whole graphs."""
-    made = object.__new__(kind)
-    for name, value in fields.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-def state_of(**fields: Any) -> Any:
-    return SimpleNamespace(once=lambda rule, node: rule(state_of(**fields), node), **fields)
 
 
 @pytest.mark.parametrize(
@@ -57,12 +50,6 @@ def test_memory_that_may_be_written(kind: type[Node], axes: tuple[str, ...], use
     state = state_of(uses={id(node): uses, id(over): 1})
     assert scores._is_free(state, node) is free
     assert scores._is_free(state, over) is free
-
-
-def block_of(keys: int) -> Any:
-    return SimpleNamespace(
-        b=1, k=0, heads=slice(0, 1), queries=slice(1, 3), tokens=slice(2, 4), keys=slice(0, keys)
-    )
 
 
 @pytest.mark.parametrize(("keys", "legal"), [(4, True), (5, False)])
@@ -162,6 +149,22 @@ def test_tensors_have_a_column_for_each_key_or_one_for_all(columns: int, legal: 
             scores._input(state, node, block_of(4))
 
 
+@pytest.mark.parametrize(
+    ("part", "index", "legal"),
+    [
+        (J, [0, 2], True),
+        (J, [0, 3], False),
+        (J - 1, [-1, 2], False),
+        (J - 1, [], True),
+        (J + Symbol("i"), [0, 3], True),  # rows beyond belong to no query
+        (Symbol("b"), [3], True),
+    ],
+)
+def test_only_what_keys_alone_tell_must_be_there(part: Any, index: list[int], legal: bool) -> None:
+    with nullcontext() if legal else pytest.raises(OutsideError, match="line 3: marks: elements"):
+        check_index(part, np.array(index), 3, "marks", "line 3")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("marks", "legal"), [(4, True), (3, False)])
 def test_what_a_condition_asks_of_keys_is_there(marks: int, legal: bool) -> None:
     node = node_of(IndexCondition, condition=Load("marks", J) > 1, axes=("T",), where="line 3")
@@ -191,22 +194,49 @@ def test_a_sink_is_in_the_sum_of_its_head() -> None:
         assert np.isclose(lse[0, head, i], np.log(total), atol=1e-5)
 
 
-def test_what_blocks_of_keys_are_computed_with_keeps_heads_queries_and_blocks() -> None:
-    """Those of its batch row and heads, tokens in the place of queries; no more blocks than are asked for."""
-    sizes = {"B": 2, "N": 3, "S": 5, "J": 4}
-    array = np.arange(np.prod([*sizes.values()])).reshape([*sizes.values()])
-    state = state_of(call=SimpleNamespace(views={"ranks": array}))
-    block = SimpleNamespace(b=1, k=0, heads=slice(0, 2), queries=slice(1, 3), tokens=slice(2, 4))
-    found = block_selection._input(state, node_of(Input, name="ranks", axes=tuple("BNSJ")), block, 3)  # type: ignore[arg-type]
-    assert np.array_equal(found, array[1, :2, 2:4, :3])
-    of_heads = array[0, :, 0, :]
-    state = state_of(call=SimpleNamespace(views={"ranks": of_heads}))
-    found = block_selection._input(state, node_of(Input, name="ranks", axes=("N", "J")), block, 4)  # type: ignore[arg-type]
-    assert found.shape == (2, 1, 4) and np.array_equal(found[:, 0], of_heads[:2])
-    of_groups = array[0, :, 0, :]
-    state = state_of(call=SimpleNamespace(views={"ranks": of_groups}))
-    found = block_selection._input(state, node_of(Input, name="ranks", axes=("K", "J")), block, 4)  # type: ignore[arg-type]
-    assert np.array_equal(found.reshape(-1), of_groups[0])
+CUT_SIZES = {"B": 2, "K": 3, "N": 3, "Q": 4, "S": 5, "J": 6}
+
+
+@pytest.mark.parametrize(
+    ("axes", "found"),
+    [
+        ("BNSJ", lambda view: view[1, 1:3, 2:4, :5]),
+        ("BJ", lambda view: view[1, None, None, :5]),
+        ("KJ", lambda view: view[2, None, None, :5]),
+        ("NJ", lambda view: view[1:3, None, :5]),
+        ("QJ", lambda view: view[None, 1:3, :5]),
+        ("JS", lambda view: view[:5, 2:4].T[None]),
+        ("B", lambda view: view[1, None, None, None]),
+    ],
+)
+def test_what_a_block_has_of_a_tensor(axes: str, found: Any) -> None:
+    """Of its batch row, its key/value head, its heads, queries or tokens: heads, queries, entries."""
+    view = np.arange(np.prod([CUT_SIZES[axis] for axis in axes])).reshape([CUT_SIZES[axis] for axis in axes])
+    block = SimpleNamespace(b=1, k=2, heads=slice(1, 3), queries=slice(1, 3), tokens=slice(2, 4))
+    part = scores.cut(view, tuple(axes), block, "J", slice(0, 5))  # type: ignore[arg-type]
+    assert part.shape == found(view).shape and np.array_equal(part, found(view))
+    state = state_of(call=SimpleNamespace(views={"ranks": view}))
+    node = node_of(Input, name="ranks", axes=tuple(axes))
+    again = block_selection._computed(state, node, [], block, None, 5)  # type: ignore[arg-type]
+    assert np.array_equal(again, part)
+
+
+def test_queries_of_a_block() -> None:
+    """Head by head; those of a tensor as it is stored or of a value, packed ones by token."""
+    apart, together = np.arange(48.0).reshape(2, 2, 4, 3), np.arange(30.0).reshape(5, 2, 3)
+    views = {"apart": apart.astype(np.float16), "together": together, "alike": apart[0]}
+    value = Labelled(("B", "N", "Q", "D"), apart + 1)
+    state = state_of(call=SimpleNamespace(views=views), whole=lambda node: value, real=np.dtype(np.float64))
+    block = SimpleNamespace(b=1, heads=slice(0, 2), queries=slice(1, 3), tokens=slice(2, 4))
+    packed = node_of(PackedQueries, tensor=node_of(Input, name="together", axes=tuple("SND")))
+    for node, wanted in (
+        (node_of(Input, name="apart", axes=tuple("BNQD")), apart[1, :, 1:3]),
+        (node_of(Input, name="alike", axes=tuple("NQD")), apart[0, :, 1:3]),
+        (node_of(Elementwise), apart[1, :, 1:3] + 1),
+        (packed, together[2:4].transpose(1, 0, 2)),
+    ):
+        found = scores.query_rows(state, node, block)  # type: ignore[arg-type]
+        assert found.dtype == np.float64 and np.array_equal(found, wanted.reshape(4, 3))
 
 
 def test_nodes_that_blocks_of_keys_have_no_rule_for_say_so() -> None:
