@@ -3,74 +3,122 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
+from attndsl import ops
 from attndsl.verify.cases import mode_search
-from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.cases import Stream
 from attndsl.verify.cases.kernel_demands import Demand
 from attndsl.verify.cases.mode_search import ModeSearch, NoCaseFound
 from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel
-from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import (
+    ANY,
     FEW,
-    FEW_FORCED,
     FILL,
     GROUP,
     PROBE,
     RAMP,
-    ROOMY,
-    SLOPE,
-    SUNK,
+    WIDE,
     WORKLOAD,
     WORKLOADS,
 )
-from tests.support.case_spaces import space_of
-
-OPERATOR = space_of("sigmoid").operator
-FOUND: Any = ("case", "call")
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def search(
-    *, of: str = "sigmoid", kernels: int = 0, takes: Callable[[Any], bool] = lambda call: True, **more: Any
-) -> ModeSearch:
-    """A search of a mode, for so many kernels, that has begun."""
-    operator = space_of(of).operator
-    kernel: dict[str, Any] = {"pins": {}, "likely": {}, "sizes": {}, **more}
-    wanted = [WantedKernel(name=f"k{n}", mode=operator, takes=takes, **kernel) for n in range(kernels)]
-    (found,) = Stream(operator, kernels=wanted).members
-    found._never, found._heavy = {}, set()
-    return found
+from tests.support.searches import FOUND, OPERATOR, rng, search, stub_searches
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The pins of each search for an assignment; each finds one, and a case with it that is affordable."""
-    found: list[dict[str, Any]] = []
+    """The pins of each search for an assignment."""
+    return stub_searches(monkeypatch)
 
-    def solved(space: Any, rng: Any, pins: dict[str, Any], **how: Any) -> dict[str, Any]:
-        found.append({**pins, "walks": how.get("walks"), "most": space.values.most_elements})
-        return dict(pins)
 
-    monkeypatch.setattr(mode_search, "solve", solved)
-    monkeypatch.setattr(mode_search, "is_contradiction", lambda space, pins: False)
-    monkeypatch.setattr(mode_search, "drawn_case", lambda *_, **__: FOUND)
-    monkeypatch.setattr(mode_search, "pairs", lambda assignment: set())
-    monkeypatch.setattr(mode_search, "may_matter", lambda call, feature: True)
-    monkeypatch.setattr(mode_search, "unbounded", lambda space, assignment: {**assignment, "far": True})
-    monkeypatch.setattr(ModeSearch, "_is_affordable", lambda self, case, call, workload: True)
-    monkeypatch.setattr(ModeSearch, "_taken", lambda self, case, call: (case, call))
-    monkeypatch.setattr(type(space_of("sigmoid")), "canonical", lambda self, assignment: assignment)
-    return found
+# What a search begins with ---------------------------------------------------------------------------------
+
+
+def test_a_search_begins_with_what_no_call_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors that no legal call has; what decides about kernels; wide rows where no size makes them."""
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(
+        mode_search, "solve", lambda space, rng, pins, walks: found.get(next(iter(pins)), pins)
+    )
+    monkeypatch.setattr(mode_search, "situations", lambda space: ("one",))
+    monkeypatch.setattr(mode_search, "situations_of_kernels", lambda space: ("layout",))
+    for kernels, wide in ((0, True), (1, False)):
+        monkeypatch.setattr(mode_search, "may_be_wide", lambda space, variables, wide=wide: wide)
+        member = search(of="incre_flash_attention", kernels=kernels)
+        monkeypatch.setitem(member.space.operator.__dict__, "specialization_parameters", frozenset())
+        found["given(pse_shift)"] = None
+        member.prepare()
+        assert member.excluded == ("pse_shift",) and member._never == {"given(pse_shift)": False}
+        assert member._situations == (("one", "layout") if kernels else ("one",))
+        assert member._hopeless == (set() if wide else {WIDE})
+    heavy = {"given(attn_mask)", "dtype(query)", "layout(key)", "split(key)", "input_layout", GROUP, FILL}
+    assert heavy | {member._head} <= member._heavy and not {"S", "B", "scale_value"} & member._heavy
+    plain = search()
+    found.clear()
+    monkeypatch.setitem(OPERATOR.__dict__, "specialization_parameters", frozenset({"scale"}))
+    plain.prepare()
+    assert "scale" in plain._heavy and "D" in plain._heavy and "S" not in plain._heavy
+
+
+def test_modes_have_the_kernels_that_are_theirs() -> None:
+    operator = ops.self_attention
+    modes = operator.modes[:2]
+    kernels = [
+        WantedKernel(name=str(n), mode=mode, pins={}, likely={}, sizes={}, takes=lambda call: True)
+        for n, mode in enumerate(modes)
+    ]
+    members = Stream(operator, kernels=kernels).members
+    assert [(each.space.operator.name, [k.name for k in each._wanted]) for each in members] == [
+        (mode.name, [str(n)]) for n, mode in enumerate(modes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pins", "may"),
+    [
+        ({"D": 64}, True),
+        ({"D": 16}, False),
+        ({"given(mask)": False}, False),
+        ({"given(mask)": True, "S": 3}, True),
+        ({"scale": 2.0}, True),
+    ],
+)
+def test_what_calls_of_a_kernel_may_have(pins: dict[str, Any], may: bool) -> None:
+    """All but other values than those pinned, and other tensors than most of them pass."""
+    own: dict[str, Any] = {"pins": {"D": 64}, "likely": {"given(mask)": True, "scale": 1.0}, "sizes": {}}
+    kernel = WantedKernel(name="k", mode=OPERATOR, takes=lambda call: True, **own)
+    assert mode_search._may_have(kernel, pins) is may
+
+
+def test_the_first_cases_of_a_kernel_have_work_of_their_own() -> None:
+    """Of rising scores less than several tiles is asked for at once."""
+    member = search(kernels=1)
+    assert [member._workload(turn, 0) for turn in range(3)] == [work for _, work in FIRST]
+    assert [member._workload(1, attempt) for attempt in (0, 5, 10, 29)] == ["several many", "several", "", ""]
+    assert member._workload(3, 0) == WORKLOADS[6]
+
+
+def test_demands_are_made_in_turns_of_few_tasks_of_any_work_and_of_wide_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each once, after the first cases, for ten attempts."""
+    demands = [Demand(str(n), lambda rng: {}, lambda call: True, FEW) for n in range(4)]
+    monkeypatch.setattr(mode_search, "demands", lambda space: demands)
+    for kernels in (1, 2):
+        member = search(kernels=kernels)
+        found = {turn: demand for turn in range(60) if (demand := member._demand(turn))}
+        asking = [t for t in range(3 * kernels, 60) if WORKLOADS[member._place(t)] in (FEW, ANY, WIDE)]
+        for kernel in range(kernels):
+            own = [turn for turn in asking if turn % kernels == kernel][:4]
+            assert [found.pop(turn) for turn in own] == demands
+        assert not found
+    turn = asking[0]
+    assert member._demand(turn, 9) and not member._demand(turn, 10)
+    assert {WORKLOADS[member._place(turn)] for turn in asking} == {FEW, ANY, WIDE}
+    assert search()._demand(turn) is None
 
 
 # A case -----------------------------------------------------------------------------------------------------
@@ -103,7 +151,7 @@ def test_a_case_of_a_kernel_is_one_that_it_takes(asked: list[Any]) -> None:
     member = search(kernels=1, takes=takes)
     member.prepare()
     assert member.next(OPERATOR, 0, 0) == FOUND and taken == [False, False, True]
-    with pytest.raises(NoCaseFound, match="no legal case of k0|search for cases of k0"):
+    with pytest.raises(NoCaseFound, match=r"no legal case of k0|search for cases of k0"):
         search(kernels=1, takes=lambda call: False).next(OPERATOR, 0, 0)
 
 
@@ -161,13 +209,21 @@ def test_nothing_is_computed_for_features_that_are_known_to_matter(monkeypatch: 
         member._unsettled = [(case, frozenset(declared))]
         member._settle()
         assert (made, member._seen) == (wanted, seen), declared
+        assert not member._unsettled
+    assert member._looked_at == {"a": 2, "b": 2, "c": mode_search._LOOKED_AT + 1}
 
 
 def test_features_without_a_legal_call_are_not_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor those seen. What contradicts itself, or asks for what no call passes, is not searched for."""
     member = search()
     member._seen, member._never = {"seen"}, {"given(x)": False}
-    known = {"seen": {"a": 1}, "never": {"given(x)": True}, "no": {"b": 1}, "none": {"c": 1}, "some": {"d": 1}}
+    known = {
+        "seen": {"a": 1},
+        "never": {"given(x)": True},
+        "no": {"b": 1},
+        "none": {"c": 1},
+        "some": {"d": 1},
+    }
     monkeypatch.setattr(mode_search, "possible_features", lambda space: known)
     monkeypatch.setattr(mode_search, "is_contradiction", lambda space, pins: "b" in pins)
     tried: list[dict[str, Any]] = []
@@ -207,7 +263,11 @@ def test_a_feature_is_asked_for_until_it_matters(monkeypatch: pytest.MonkeyPatch
     found, tried = overdue(member, monkeypatch, {"c"}, {"c"})
     assert found == "c" and tried[:-1] == ["b"] * 2 and member._asked["b"] == 5, "in two workloads"
     member._asked["b"] = mode_search._ASKED
-    assert overdue(member, monkeypatch, {"b"}, {"b"}) == (None, [])
+    settled: list[int] = []
+    monkeypatch.setattr(member, "_settle", lambda: settled.append(1))
+    assert overdue(member, monkeypatch, {"b"}, {"b"}) == (None, []) and settled, (
+        "what cases have is found first"
+    )
 
 
 def test_situations_that_no_case_has_been_in_are_asked_for(
@@ -226,6 +286,7 @@ def test_situations_that_no_case_has_been_in_are_asked_for(
         situation(name, name == "late", name == "early") for name in ("met", "early", "late", "vain", "other")
     )
     member._met, member._vain["vain"], member._vain["other"] = {"met"}, mode_search._ASKED, 3
+    member._vain["met"] = -1
     places = {WORKLOADS.index(FEW): PROBE, mode_search.RAMPS[0]: RAMP}
     for turn, data in places.items():
         asked.clear()
@@ -244,6 +305,10 @@ def test_situations_that_no_case_has_been_in_are_asked_for(
         assert member._in_a_new_situation(rng(), OPERATOR, 5, 5) is None
     monkeypatch.setattr(ModeSearch, "_is_affordable", lambda *_: False)
     assert member._in_a_new_situation(rng(), OPERATOR, 5, 5) is None
+    before = dict(
+        member._vain.update(dict.fromkeys(("early", "late", "other"), mode_search._ASKED)) or member._vain
+    )
+    assert member._in_a_new_situation(rng(), OPERATOR, 5, 5) is None and member._vain == before
 
 
 def test_features_and_work_that_do_not_go_together_are_remembered(
@@ -284,191 +349,3 @@ def test_cases_in_which_a_feature_cannot_matter_are_passed_over(
     monkeypatch.setattr(owner, refused, lambda *_: False)
     assert member._dependent(rng(), "a", OPERATOR, 0, "few") is None
     assert len(asked) == mode_search._DRAWN
-
-
-# Candidates -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("attempt", "kernels", "rare"), [(0, 0, 1), (2, 11, 1), (3, 0, 0), (0, 12, 0), (0, 13, 0)]
-)
-def test_the_first_candidate_has_a_rare_pair_while_kernels_are_few(
-    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, attempt: int, kernels: int, rare: int
-) -> None:
-    member = search()
-    monkeypatch.setattr(member, "_rare_pair", lambda rng: {"rare": True})
-    monkeypatch.setattr(member, "_pins", lambda rng, turn, attempt: {})
-    member._kernels = {(("D", size),): 1 for size in range(kernels)}
-    found = list(member._candidates(rng(), 0, attempt))
-    assert [place for _, place, pins in found if "rare" in pins] == [0] * rare and len(found) == 3
-
-
-def candidates(member: ModeSearch, turn: int, attempt: int, seed: int = 0) -> list[dict[str, Any]]:
-    return [found for _, _, found in member._candidates(rng(seed), turn, attempt)]
-
-
-def test_candidates_of_a_kernel_have_its_values(asked: list[dict[str, Any]]) -> None:
-    """The first all that are likely, the others most of them; sizes that suit it, variables alone."""
-    member = search(
-        kernels=1,
-        pins={"D": 64, "unknown": 1},
-        likely={"scale": 1.0, "mystery": 2},
-        sizes={"S": (17, 63), "odd": (1,)},
-    )
-    drawn = [candidates(member, 7, 0, seed) for seed in range(20)]
-    every = [pins for each in drawn for pins in each]
-    assert all(pins["D"] == 64 and pins["S"] in (17, 63) for pins in every)
-    assert {pins["S"] for pins in every} == {17, 63}
-    assert not {"unknown", "mystery", "odd"} & set().union(*every)
-    assert all(each[0].get("scale") == 1.0 for each in drawn)
-    later = ["scale" in pins for each in drawn for pins in each[1:]]
-    assert 20 < sum(later) < 40
-
-
-def test_candidates_of_a_demand_have_sizes_that_are_whole(
-    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first of those that suit the kernel, and more room, where it asks for them."""
-    member = search(kernels=1, sizes={"S": (17, 63)})
-    for whole, roomy in ((True, False), (False, True)):
-        asked.clear()
-        demand = Demand("one", lambda rng: {"of": 1}, lambda call: True, FEW, whole=whole, roomy=roomy)
-        monkeypatch.setattr(member, "_demand", lambda turn, attempt=0, demand=demand: demand)
-        drawn = [pins for seed in range(10) for pins in candidates(member, 7, 0, seed)]
-        assert {pins["S"] for pins in drawn} == ({17} if whole else {17, 63})
-        assert all(pins["of"] == 1 and pins[WORKLOAD] == FEW for pins in drawn)
-        assert {pins["most"] for pins in asked} == {ROOMY if roomy else member.space.values.most_elements}
-
-
-@pytest.mark.parametrize(
-    ("turn", "attempt", "walks", "data"),
-    [
-        (0, 0, 5, SUNK),
-        (1, 9, 5, RAMP),
-        (1, 10, 3, RAMP),
-        (2, 14, 3, PROBE),
-        (0, 15, 12, None),
-        (3, 0, 3, None),
-        (3, 15, 12, None),
-        (6, 0, 5, ""),  # a demand
-    ],
-)
-def test_first_cases_of_a_kernel_have_sizes_of_their_own_for_some_attempts(
-    asked: list[dict[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
-    turn: int,
-    attempt: int,
-    walks: int,
-    data: str | None,
-) -> None:
-    member = search(kernels=1)
-    told: list[str] = []
-    monkeypatch.setattr(mode_search, "beyond_a_tile", lambda space: {})
-    monkeypatch.setattr(
-        mode_search, "first_sizes", lambda space, rng, data: told.append(data) or {"first": 1}
-    )
-    drawn = candidates(member, turn, attempt)
-    assert {pins["walks"] for pins in asked} == {walks}
-    assert [pins.get("first") for pins in drawn] == ([1] * 3 if walks == 5 else [None] * 3)
-    assert told == ([data] if walks == 5 else [])
-    assert not data or {pins[FILL] for pins in drawn} == {data}
-    assert data is not None or {pins.get(FILL) for pins in drawn} <= {None, PROBE}
-
-
-def test_scores_that_rise_have_a_slope_and_no_bounds(
-    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """1 where sizes of first cases say so, either otherwise; other data have none."""
-    member = search(kernels=1)
-    monkeypatch.setattr(mode_search, "beyond_a_tile", lambda space: {})
-    assert {pins[SLOPE] for pins in candidates(member, 1, 0)} == {1.0}
-    free = {pins[SLOPE] for seed in range(8) for pins in candidates(member, 1, 12, seed)}
-    assert free == {-1.0, 1.0}
-    assert all(pins.get("far") for pins in candidates(member, 1, 0))
-    assert not any({"far", SLOPE} & pins.keys() for pins in candidates(member, 2, 0))
-
-
-def test_rows_beyond_a_tile_are_asked_for_where_nothing_is_against_it(
-    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the first attempts with rising scores; what the kernel pins stays."""
-    member = search(kernels=1, pins={"D": 64})
-    monkeypatch.setattr(mode_search, "beyond_a_tile", lambda space: {"D": 1, "S": 513, "T": 600})
-    monkeypatch.setattr(mode_search, "is_contradiction", lambda space, pins: "T" in pins)
-    assert all(
-        (pins["D"], pins["S"], "T" in pins) == (64, 513, False) for pins in candidates(member, 1, 2)
-    )
-    assert not any("S" in pins for pins in candidates(member, 1, 3))
-    assert not any("S" in pins for pins in candidates(member, 0, 0))
-
-
-def test_blocks_are_forced_at_random_in_every_eighth_case(asked: list[dict[str, Any]]) -> None:
-    member = search(of="nsa_compress_attention", kernels=1)
-    few = [turn for turn in range(3, 20) if candidates(member, turn, 25)[0].get(FEW_FORCED)]
-    assert few == [turn for turn in range(3, 20) if turn % mode_search._RANDOMLY_FORCED]
-    assert not any(FEW_FORCED in candidates(search(kernels=1), turn, 25)[0] for turn in range(3, 6))
-
-
-def test_every_second_case_of_a_kernel_is_asked_for_a_situation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first ones in every fourth; those alone that the kernel may have; for some attempts."""
-    member = search(kernels=1, pins={"D": 64})
-    monkeypatch.setattr(member, "_demand", lambda turn, attempt=0: None)
-    member._situations = tuple(
-        SimpleNamespace(name=name, pins=lambda rng, pins=pins: pins, holds=None, first=name == "first")
-        for name, pins in (
-            ("met", {"S": 1}), ("first", {"S": 2}), ("other", {"S": 3}), ("against", {"D": 16}),
-        )
-    )  # fmt: skip
-    member._met, start = {"met"}, len(FIRST)
-
-    def told(turn: int, attempt: int = 0) -> set[int | None]:
-        return {member._of_situation(rng(seed), turn, attempt).get("S") for seed in range(20)}
-
-    assert told(start) == {2} and told(start + 2) == {2, 3} and told(start + 4) == {2}
-    assert told(start + 1) == told(start - 1) == told(start - 3) == {None}
-    assert told(start, mode_search._PINNED - 1) == {2} and told(start, mode_search._PINNED) == {None}
-    member._met = {"met", "first"}
-    assert told(start) == told(start + 2) == {3}, "others where none of the first is left"
-    member._met = {"met", "first", "other"}
-    assert told(start) == {None}, "the kernel has another head size"
-    member._met |= {"against"}
-    assert told(start) == {None}
-
-
-def test_numbers_that_the_contract_has_no_value_of_are_not_asked_for() -> None:
-    """Defaults, too, of what follows from others."""
-    member = search()
-    legal = member.space.variables
-    names = member._defaults.keys() - {FILL}
-    assert names and all(member._defaults[name] in legal[name] for name in names)
-    other = search()
-    gone = next(iter(sorted(names)))
-    variables = {name: values for name, values in legal.items() if name != gone}
-    other.space.__dict__["variables"] = variables
-    assert other._defaults.keys() == member._defaults.keys() - {gone}
-
-
-def test_some_rare_pairs_leave_other_tensors_open() -> None:
-    member = search(of="incre_flash_attention")
-    every = {f"given({name})" for name in member.space.optional}
-    drawn = [every <= member._rare_pair(rng(seed)).keys() for seed in range(30)]
-    assert 5 < sum(drawn) < 25
-
-
-def test_a_case_is_counted_for_its_kernel_and_its_situations() -> None:
-    member = search()
-    assignment = solve(member.space, rng(), {WORKLOAD: "any", GROUP: 1})
-    assert assignment is not None
-    drawn = mode_search.drawn_case(OPERATOR, member.space, assignment, rng())
-    assert drawn is not None
-    held: list[str] = []
-
-    def situation(name: str, met: bool) -> Any:
-        return SimpleNamespace(name=name, holds=lambda call: held.append(name) or met)
-
-    member._situations = (situation("in", True), situation("out", False))
-    for count in (1, 2):
-        assert isinstance(member._taken(*drawn), Case)
-        assert list(member._kernels.values()) == [count] and member._met == {"in"}
-    assert held == ["in", "out", "out"], "one that a case has been in is not looked for"
-    assert member._covered and len(member._unsettled) == 2

@@ -1,0 +1,102 @@
+"""What an assignment means: sizes that follow from others, lengths as long as they may be, what is forced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attndsl.expr import Symbol
+from attndsl.expr.argument_facts import longest_of
+from attndsl.verify.cases.cases import spaces
+from attndsl.verify.space.derived_variables import DerivedVariable, DerivedVariables
+from attndsl.verify.space.solve import solve
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import WORKLOAD
+from tests.support.case_spaces import space_of
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
+
+
+def derived(*variables: DerivedVariable, **exact: bool) -> DerivedVariables:
+    names = {
+        bound: frozenset(each.name for each in variables if each.bound is bound) for bound in (True, False)
+    }
+    return DerivedVariables(variables, frozenset(name for name in exact if exact[name]), names[True])
+
+
+N, T, U = map(Symbol, "NTU")
+
+
+def test_a_size_that_follows_is_no_larger_than_it_must_be() -> None:
+    """Bounded by several it has the largest, and some more; exact where a condition says so."""
+    bounds = [DerivedVariable("n", T + 0, None, True), DerivedVariable("n", U + 0, None, True)]
+    exact = DerivedVariable("n", U + 1, T > 3, False)
+    shown = frozenset({"n"})
+    for variables, env, wanted in (
+        (bounds, {"T": 7, "U": 2}, 7 + 5),
+        (bounds, {"T": 2, "U": 7}, 7 + 5),
+        (bounds, {"U": 4}, 4 + 5),
+        (bounds, {}, 1 + 5),
+        ([*bounds, exact], {"T": 4, "U": 2}, 3),
+        ([*bounds, exact], {"T": 3, "U": 2}, 3 + 5),
+        ([exact, *bounds], {"T": 4, "U": 2}, 3),
+    ):
+        found: dict[str, Any] = dict(env)
+        derived(*variables).apply(found, shown, {"n": 5})
+        assert found["n"] == wanted, (variables, env)
+
+
+def test_sizes_that_no_tensor_shows_follow_from_nothing() -> None:
+    """Parameters do."""
+    variable = DerivedVariable("n", T + 1, None, False)
+    for shown, exact, wanted in ((set(), False, False), ({"n"}, False, True), (set(), True, True)):
+        found: dict[str, Any] = {"T": 2}
+        derived(variable, n=exact).apply(found, frozenset(shown), {})
+        assert ("n" in found) is wanted
+
+
+FOLLOWS = """
+M, E2 = op.dims("M E2")
+op.require(M == B + 1, "one more")
+op.axes(L=M)
+starts = op.lengths("starts", "M", one_for_all=False)
+flags = op.input("flags", "E2", dtype="float32", indexed=True)
+op.require(E2 == 2 * D, "twice")
+"""
+
+
+def test_lengths_have_the_size_that_follows_from_another(tmp_path: Path) -> None:
+    """Their shapes are told before what follows from their elements."""
+    scores = f"{DECODE_SCORES}; s = s.where(j < starts[b] + flags[0] * 0.0)"
+    (space,) = spaces(decode_spec(tmp_path, scores, DECODE_RESULT, declared=FOLLOWS))
+    assert not {"M", "E2"} & space.variables.keys()
+    assignment = solve(space, np.random.default_rng(0), {"B": 3, "D": 16, WORKLOAD: "any"})
+    assert assignment is not None
+    env = space.environment(assignment)
+    assert (env["M"], env["E2"], len(env["starts"])) == (4, 32, 4)
+
+
+def test_a_list_of_a_tensor_for_each_batch_row_has_one_layer() -> None:
+    """Caches come as a list of these, or with all layers."""
+    space = space_of("self_attention")
+    for split in (True, False):
+        pins = {"split(cacheK)": split, "split(cacheV)": split, "layerNum": 5, WORKLOAD: "any"}
+        pins |= {"given(cacheK)": True, "given(cacheV)": True}
+        assignment = {name: values[0] for name, values in space.variables.items()} | pins
+        assert space.environment(assignment)["layerNum"] == (1 if split else 5)
+        assignment |= {"split(cacheV)": False, "split(cacheK)": False}
+        assert space.environment(assignment)["layerNum"] == 5
+
+
+def test_lengths_are_as_long_as_the_assignment_says(tmp_path: Path) -> None:
+    """Prefix sums are sums of these; of made ones the longest is told."""
+    space: CaseSpace = space_of("nsa_compress_attention")
+    name = next(spec.name for spec in space.integers if spec.prefix_sums)
+    assignment = solve(space, np.random.default_rng(0), {longest_of(name).name: 3, "B": 2, WORKLOAD: "any"})
+    assert assignment is not None
+    env = space.environment(assignment)
+    assert list(env[name]) == [3 * place for place in range(1, len(env[name]) + 1)]
+    made = {each: np.asarray(env[each]) for each in (spec.name for spec in space.integers)}
+    made[name] = np.array([2, 9])
+    assert space.environment(assignment, made)[longest_of(name).name] == 7
