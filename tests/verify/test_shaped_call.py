@@ -6,7 +6,19 @@ import pytest
 
 from attndsl.expr import Load, Symbol
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.shaped_call import ProfileError, _counts, _holds, _size_names, call_of_shape
+from attndsl.verify.cases.shaped_call import (
+    ProfileError,
+    _agree,
+    _counts,
+    _holds,
+    _known,
+    _legal_sizes,
+    _lengths_of,
+    _size_names,
+    _Usual,
+    _usual_sizes,
+    call_of_shape,
+)
 from tests.support.case_spaces import space_of
 from tests.support.right_specs import PACKED
 
@@ -124,3 +136,92 @@ def test_heads_are_numbers_by_which_sizes_follow(operator):
     """And rows of a page, blocks that are selected."""
     assert _counts(operator) == ["num_heads", "num_key_value_heads", "block_size"]
     assert _counts(load("nsa_compress_attention")) == ["select_block_count"]
+
+
+USUAL = {
+    "B": (1,), "K": (8, 4, 2, 1), "N": (32, 16, 8, 64), "Q": (128, 1, 1024), "T": (4096, 2048, 1024, 512),
+    "D": (128, 64, 256), "E": (128, 64, 256), "P": (128, 256, 64, 32), "R": (128, 64), "W": (32, 16),
+    "Y": (1, 2, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", sorted(USUAL))
+def test_usual_sizes(axis):
+    """The most usual first, and others for contracts that do not allow it."""
+    assert _Usual().of_role(axis, 512, 4) == USUAL[axis]
+
+
+def test_sizes_that_nobody_thought_of_may_be_any():
+    assert _Usual().of_role("X", 512, 4) == tuple(range(1, 65))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error"),
+    [
+        ({"B": -1}, "size 'B' is -1; sizes are at least 0"),
+        ({"B": 0}, ""),
+        ({"calcType": 9}, "'calcType' is 9; self_attention takes 0, 1, 2"),
+        ({"calcType": 1}, ""),
+        ({"headNum": -5}, "'headNum' is -5; it must be "),
+        ({"headNum": 1}, ""),
+    ],
+)
+def test_sizes_are_within_what_the_contract_says_of_each(sizes, error):
+    operator = load("self_attention")
+    if error:
+        with pytest.raises(ProfileError, match=error):
+            _legal_sizes(operator, sizes)
+    else:
+        _legal_sizes(operator, sizes)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "features", "settings", "error"),
+    [
+        (
+            "float16",
+            [],
+            {"dtype(query)": "bfloat16"},
+            r"dtype\(query\) is bfloat16 by the settings and float16",
+        ),
+        ("float16", [], {"dtype(query)": "float16"}, ""),
+        (None, [], {"dtype(query)": "bfloat16"}, ""),
+        (None, ["mask"], {"given(mask)": False}, r"given\(mask\) is False by the settings"),
+        (None, ["mask"], {"given(mask)": True, "D": 3}, ""),
+    ],
+)
+def test_settings_say_what_the_dtype_and_the_features_say(dtype, features, settings, error):
+    if error:
+        with pytest.raises(ProfileError, match=error):
+            _agree("query", dtype, features, settings)
+    else:
+        _agree("query", dtype, features, settings)
+
+
+def test_names_that_are_near_another_are_advised():
+    with pytest.raises(ProfileError, match="unknown size 'bath'; did you mean 'batch'"):
+        _known(["batch", "bath"], ["batch", "rows"], "size")
+    with pytest.raises(ProfileError, match="unknown size 'x'; there are batch, rows"):
+        _known(["x"], ["rows", "batch"], "size")
+    _known(["rows"], ["rows", "batch"], "size")
+
+
+def test_sizes_of_axes_and_what_defines_them_are_usual(operator):
+    """Those that are variables; of lengths the longest."""
+    space = space_of("incre_flash_attention")
+    found = _usual_sizes(space)
+    assert (
+        found["S"] == 4096
+        and found["D"] == 128
+        and found["B"] == 1
+        and found.keys() <= space.variables.keys()
+    )
+    prompts = space_of("self_attention_pa_encoder")
+    assert _usual_sizes(prompts).keys() <= prompts.variables.keys()
+
+
+def test_lengths_are_as_long_as_a_size_that_they_tell():
+    """Where the call does not pass it otherwise."""
+    prompts = space_of("self_attention_pa_encoder")
+    assert _lengths_of(prompts, {"qRows": 96, "headNum": 4}) == {"longest(seqLen)": 96}
+    assert _lengths_of(space_of("incre_flash_attention"), {"B": 2, "S": 3}) == {}
