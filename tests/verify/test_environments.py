@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from attndsl.expr import Symbol
+from attndsl.expr import Expr, Load, Symbol
 from attndsl.expr.argument_facts import longest_of
+from attndsl.spec import errors
+from attndsl.spec.contract.arguments import Dim
+from attndsl.spec.contract.constraint import Constraint
 from attndsl.verify.cases.cases import spaces
-from attndsl.verify.space.derived_variables import DerivedVariable, DerivedVariables
+from attndsl.verify.space.derived_variables import DerivedVariable, DerivedVariables, _derived
+from attndsl.verify.space.resting_variables import Reads, resting_on
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import WORKLOAD
@@ -54,6 +60,8 @@ def test_sizes_that_no_tensor_shows_follow_from_nothing() -> None:
         found: dict[str, Any] = {"T": 2}
         derived(variable, n=exact).apply(found, frozenset(shown), {})
         assert ("n" in found) is wanted
+    assert [each is variable.source for each in derived(variable).sources("n")] == [True]
+    assert derived(variable).sources("m") == ()
 
 
 FOLLOWS = """
@@ -100,3 +108,75 @@ def test_lengths_are_as_long_as_the_assignment_says(tmp_path: Path) -> None:
     made = {each: np.asarray(env[each]) for each in (spec.name for spec in space.integers)}
     made[name] = np.array([2, 9])
     assert space.environment(assignment, made)[longest_of(name).name] == 7
+
+
+# What follows from what -------------------------------------------------------------------------------------
+
+LENGTH, BYTE = Load("lengths", Symbol("b")), Load("mask", Symbol("b"))
+SIZE, DEFINED, COUNT = Symbol("n"), Symbol("defined"), Symbol("count")
+
+
+def rule(condition: Any, **more: Any) -> Constraint:
+    return Constraint(condition, "is so", **more)
+
+
+@pytest.mark.parametrize(
+    ("of", "found"),
+    [
+        (rule(SIZE == LENGTH), ("n", False)),
+        (rule(SIZE == LENGTH, when=COUNT > 1), ("n", False)),
+        (rule(LENGTH + 1 == SIZE), ("n", False)),
+        (rule(SIZE == BYTE), None),
+        (rule(SIZE == LENGTH, error=errors.ContractWarning), None),
+        (rule(SIZE == LENGTH, target=True), None),
+        (rule(SIZE == LENGTH, over={"b": Symbol("B")}), None),
+        (rule(DEFINED == LENGTH), None),
+        (rule(SIZE >= LENGTH), ("n", True)),
+        (rule(LENGTH <= SIZE), ("n", True)),
+        (rule(SIZE <= LENGTH), None),
+        (rule(LENGTH >= SIZE), None),
+        (rule(DEFINED >= LENGTH), None),
+        (rule(Symbol("B") + 1 <= SIZE), None),
+        (rule(Symbol("B") + 1 == SIZE), ("n", False)),
+        (rule(SIZE == COUNT + 1), None),
+        (rule(COUNT == SIZE + 1), ("count", False)),
+        (rule(COUNT == SIZE + 1, when=SIZE > 1), None),
+        (rule(COUNT == LENGTH), None),
+        (rule(SIZE == 3), None),
+        (rule(SIZE == 3, when=LENGTH > 1), None),
+        (rule((SIZE == LENGTH) & (SIZE > 1)), None),
+    ],
+    ids=str,
+)
+def test_which_rules_make_a_size_follow(of: Constraint, found: tuple[str, bool] | None) -> None:
+    """A comparison that is always or under conditions asked, with lengths or sizes; a parameter always."""
+    kinds = {"lengths": "lengths", "mask": "tensor"}
+    operator: Any = SimpleNamespace(
+        tensors=[SimpleNamespace(name=name, kind=kind) for name, kind in kinds.items()],
+        dims_by_name={"n": Dim("n"), "B": Dim("B"), "defined": Dim("defined", definition=SIZE + 1)},
+        params=[SimpleNamespace(name="count")],
+    )
+    made = [(each.name, each.bound) for each in _derived(operator, of)]
+    assert made == ([] if found is None else [found])
+
+
+def resting(**dims: Dim) -> Any:
+    """Whether ``n`` may change with little else, among sizes of which integers have that shape."""
+    length: Any = SimpleNamespace(layouts={"": SimpleNamespace(shape=lambda: (SIZE,))})
+    every = {"n": Dim("n"), **dims}
+    nothing: Any = SimpleNamespace(variables=())
+    reads: Reads = Expr.symbols
+    return resting_on(["n"], every, nothing, [length], {"T": Symbol("t")}, reads).get("n")
+
+
+def test_what_elements_define_is_no_end_of_a_change() -> None:
+    assert resting(d=Dim("d", definition=SIZE * 2)).sizes[0][0] == "d"
+    assert resting(d=Dim("d", definition=Load("lengths", Symbol("one")))) is None
+
+
+def test_a_size_of_which_others_are_made_is_no_end_of_a_change() -> None:
+    """A default, or another definition, reads it."""
+    twice = Dim("d", definition=SIZE * 2)
+    assert resting(d=twice, t=Dim("t", default=Symbol("d") + 1)) is None
+    assert resting(d=twice, e=Dim("e", definition=Symbol("d") + 1)) is None
+    assert [name for name, _ in resting(d=twice, e=Dim("e", definition=SIZE + 1)).sizes] == ["d", "e"]

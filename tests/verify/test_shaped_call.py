@@ -138,19 +138,6 @@ def test_heads_are_numbers_by_which_sizes_follow(operator):
     assert _counts(load("nsa_compress_attention")) == ["select_block_count"]
 
 
-USUAL = {
-    "B": (1,), "K": (8, 4, 2, 1), "N": (32, 16, 8, 64), "Q": (128, 1, 1024), "T": (4096, 2048, 1024, 512),
-    "D": (128, 64, 256), "E": (128, 64, 256), "P": (128, 256, 64, 32), "R": (128, 64), "W": (32, 16),
-    "Y": (1, 2, 4),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("axis", sorted(USUAL))
-def test_usual_sizes(axis):
-    """The most usual first, and others for contracts that do not allow it."""
-    assert _Usual().of_role(axis, 512, 4) == USUAL[axis]
-
-
 def test_sizes_that_nobody_thought_of_may_be_any():
     assert _Usual().of_role("X", 512, 4) == tuple(range(1, 65))
 
