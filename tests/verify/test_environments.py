@@ -163,10 +163,10 @@ def test_which_rules_make_a_size_follow(of: Constraint, found: tuple[str, bool] 
 def resting(**dims: Dim) -> Any:
     """Whether ``n`` may change with little else, among sizes of which integers have that shape."""
     length: Any = SimpleNamespace(layouts={"": SimpleNamespace(shape=lambda: (SIZE,))})
-    every = {"n": Dim("n"), **dims}
+    every = {"n": Dim("n"), "o": Dim("o"), **dims}
     nothing: Any = SimpleNamespace(variables=())
     reads: Reads = Expr.symbols
-    return resting_on(["n"], every, nothing, [length], {"T": Symbol("t")}, reads).get("n")
+    return resting_on(["n", "o"], every, nothing, [length], {"T": Symbol("t")}, reads).get("n")
 
 
 def test_what_elements_define_is_no_end_of_a_change() -> None:
@@ -180,3 +180,8 @@ def test_a_size_of_which_others_are_made_is_no_end_of_a_change() -> None:
     assert resting(d=twice, t=Dim("t", default=Symbol("d") + 1)) is None
     assert resting(d=twice, e=Dim("e", definition=Symbol("d") + 1)) is None
     assert [name for name, _ in resting(d=twice, e=Dim("e", definition=SIZE + 1)).sizes] == ["d", "e"]
+
+
+def test_what_others_define_does_not_move() -> None:
+    found = resting(d=Dim("d", definition=SIZE * 2), u=Dim("u", definition=Symbol("o") + 1))
+    assert [name for name, _ in found.sizes] == ["d"] and not found.axes
