@@ -11,15 +11,16 @@ import pytest
 
 from attndsl.expr import Expr, Load, Symbol
 from attndsl.expr.argument_facts import longest_of
-from attndsl.spec import errors
+from attndsl.spec import Operator, errors
 from attndsl.spec.contract.arguments import Dim
 from attndsl.spec.contract.constraint import Constraint
 from attndsl.verify.cases.cases import spaces
+from attndsl.verify.space import space as module
 from attndsl.verify.space.derived_variables import DerivedVariable, DerivedVariables, _derived
 from attndsl.verify.space.resting_variables import Reads, resting_on
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import WORKLOAD
+from attndsl.verify.space.values import GROUP, RECIPROCAL_ROOT, WORKLOAD
 from tests.support.case_spaces import space_of
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
@@ -185,3 +186,86 @@ def test_a_size_of_which_others_are_made_is_no_end_of_a_change() -> None:
 def test_what_others_define_does_not_move() -> None:
     found = resting(d=Dim("d", definition=SIZE * 2), u=Dim("u", definition=Symbol("o") + 1))
     assert [name for name, _ in found.sizes] == ["d"] and not found.axes
+
+
+# Variables and clauses --------------------------------------------------------------------------------------
+
+
+def test_integers_alone_are_filled_as_lengths_are() -> None:
+    for name in ("incre_flash_attention", "nsa_compress_attention", "relay_attention", "sigmoid"):
+        space = space_of(name)
+        fills = {each for each in space.variables if each.startswith("fill(")}
+        assert fills == {f"fill({spec.name})" for spec in space.integers}
+
+
+def test_fills_on_which_it_depends_how_many_keys_a_row_has() -> None:
+    """Of keys, of keys that rows share, and of groups; not of queries and blocks."""
+    wanted = {
+        "relay_attention": ("kvSeqLen", "kvShareMap", "kvShareLen"),
+        "nsa_compress_attention": ("actual_cmp_seq_kvlen",),
+        "self_attention_pa_encoder": (),
+    }
+    for name, of in wanted.items():
+        assert space_of(name).fills_of_key_counts == tuple(f"fill({each})" for each in of)
+
+
+def test_what_every_second_operator_lacks_is_no_variable(tmp_path: Path) -> None:
+    """Query heads of a key head, where there are none; a tensor that forces what is selected."""
+    assert space_of("nsa_compress_attention").forces and not space_of("sigmoid").forces
+    op = Operator("rows")
+    S, D = op.dims("S D")
+    op.axes(S=S, D=D)
+    query = op.input("query", "S D", dtype="float16", axes="S D")
+    op.output("out", query * 2.0, like=query)
+    space = CaseSpace(op)
+    assert GROUP not in space.variables and "group" not in {each.name for each in space.clauses}
+
+
+def test_rules_over_elements_are_no_clauses() -> None:
+    for name in ("incre_flash_attention", "nsa_compress_attention", "relay_attention"):
+        space = space_of(name)
+        names = {each.name for each in space.clauses}
+        over = {rule.text for rule in space.operator.constraints if rule.tensors() or rule.over}
+        others = {rule.text for rule in space.operator.constraints if not (rule.tensors() or rule.over)}
+        assert over - others and not (over - others) & names and others <= names
+
+
+def test_a_scale_is_a_number_or_follows_from_the_head_size() -> None:
+    space = space_of("sigmoid")
+    assignment = {name: values[0] for name, values in space.variables.items()} | {"D": 64}
+    for scale, wanted in ((RECIPROCAL_ROOT, 0.125), (0.5, 0.5), (1.0, 1.0)):
+        assert space.environment({**assignment, "scale": scale})["scale"] == wanted
+
+
+def test_an_absent_tensor_has_no_dtype_and_no_layout() -> None:
+    space = space_of("incre_flash_attention")
+    assignment = {name: values[0] for name, values in space.variables.items()}
+    for passed in (True, False):
+        env = space.environment({**assignment, "given(pse_shift)": passed})
+        assert (env["dtype(pse_shift)"] is not None, env["layout(pse_shift)"] is not None) == (passed, passed)
+
+
+def test_what_tensors_tell_is_kept_for_some_assignments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most changes of a search are of sizes; memory is bounded."""
+    space = CaseSpace(space_of("incre_flash_attention").operator)
+    told: list[int] = []
+    own = CaseSpace._tell
+    monkeypatch.setattr(CaseSpace, "_tell", lambda self, of: told.append(1) or own(self, of))
+    monkeypatch.setattr(module, "_KNOWN_TENSORS", 2)
+    assignment = {name: values[0] for name, values in space.variables.items()}
+    kinds = [{**assignment, "given(pse_shift)": one, "given(attn_mask)": two} for one in (True, False)
+             for two in (True, False)]  # fmt: skip
+    for each in (*kinds[:2], *kinds[:2], {**kinds[1], "B": 5}):
+        space.environment(each)
+    assert len(told) == 2
+    for each in kinds:
+        space.environment(each)
+        assert len(space._known_tensors) <= 2
+
+
+def test_what_repairs_a_list_and_a_dtype_that_follows() -> None:
+    space = CaseSpace(space_of("incre_flash_attention").operator)
+    repairs = {each.name: set(each.variables) for each in space.clauses}
+    assert repairs["rows of a list of key"] == {"split(key)", "layout(key)"}
+    assert repairs["tensors of a list of key"] == {"split(key)", "B"}
+    assert repairs["dtype of key"] == {"dtype(key)", "dtype(query)"}
