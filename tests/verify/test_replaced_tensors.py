@@ -15,6 +15,7 @@ from attndsl.expr import Symbol
 from attndsl.graph.nodes import CacheAppend, Scalar
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
+from attndsl.verify.cases import other_calls as other_calls_module
 from attndsl.verify.cases.other_calls import (
     _again_and_again,
     _in_layout,
@@ -104,17 +105,46 @@ def test_choices_that_are_read_have_other_values_tried(tmp_path: Path) -> None:
     assert {"kind", "T", "D"} <= _symbols_read(call) and "idle" not in _symbols_read(call)
 
 
-def test_where_rows_are_stored_is_read_though_no_result_reads_them() -> None:
-    """Of a graph of one effect: rows that are stored at a number of a call."""
+def test_where_rows_are_stored_is_read_as_sizes_of_all_layouts_are() -> None:
+    """Rows that are stored at a number of a call; sizes of arguments, of results, and of axes."""
     append = object.__new__(CacheAppend)
     for each in fields(CacheAppend):
         object.__setattr__(append, each.name, None)
     object.__setattr__(append, "position", Scalar(value=Symbol("at") + 1))
-    declared = SimpleNamespace(tensors=(), outputs=(), axis_extents={})
-    for nodes, found in (((append,), {"at"}), ((), set())):
-        graph = SimpleNamespace(nodes=nodes, outputs=())
-        call: Any = SimpleNamespace(graph=graph, operator=declared)
-        assert _symbols_read(call) == found
+
+    def shown(size: str) -> Any:
+        return SimpleNamespace(layouts={"": SimpleNamespace(shape=lambda: (Symbol(size),))})
+
+    declared = SimpleNamespace(
+        tensors=(shown("rows"),), outputs=(shown("made"),), axis_extents={"B": Symbol("batch")}
+    )
+    for outputs, found in (((append,), {"at"}), ((), set())):
+        call: Any = SimpleNamespace(graph=SimpleNamespace(outputs=outputs), operator=declared)
+        assert _symbols_read(call) == {*found, "rows", "made", "batch"}
+
+
+def test_some_numbers_have_the_dtype_of_the_call_and_a_layout_that_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the tensor may have that dtype; none are passed where no layout has them."""
+    layouts: Any = {"no": None, "none": None, "some": None, "more": None}
+    monkeypatch.setattr(other_calls_module, "_is_meant", lambda layout, call: True)
+    monkeypatch.setattr(
+        other_calls_module,
+        "_in_layout",
+        lambda call, spec, key: (call, key) if key in ("some", "more") else None,
+    )
+    call = decoding()
+    for dtypes, like, wanted in (
+        (("float32", "float16"), (), "float16"),
+        (("float32", "int8"), (), "float32"),
+        (("float32",), ("query",), "float16"),
+    ):
+        spec: Any = SimpleNamespace(name="x", dtypes=dtypes, dtype_like=like, layouts=layouts)
+        passed, key = _with_some(call, spec)  # type: ignore[misc]
+        assert key == "some" and passed.arrays["x"].dtype == wanted
+    monkeypatch.setattr(other_calls_module, "_is_meant", lambda layout, call: False)
+    assert _with_some(call, spec) is call
 
 
 def test_tensors_that_nothing_reads_cannot_matter() -> None:
