@@ -182,6 +182,14 @@ def test_runs_of_other_calls_leave_the_arrays_of_a_call_as_they_are() -> None:
         assert (updated != before[name]).any()
 
 
+def test_another_call_that_updates_arguments_leaves_them_to_the_call() -> None:
+    """Without tokens to append, the call updates none: its caches stay as they are."""
+    call, plain = appending(), SimpleNamespace(graph=SimpleNamespace(updated=tuple))
+    before = {name: array.copy() for name, array in call.arrays.items()}
+    assert len(effects._results(call, plain, None).arrays) == 1  # type: ignore[arg-type]
+    assert all((call.arrays[name] == before[name]).all() for name in before)
+
+
 def test_what_is_asked_for_early_matters() -> None:
     """Left padding is in many of the first cases; in some of them it has an effect."""
     cases = stream_of(ops.incre_flash_attention).take(26)
