@@ -14,6 +14,7 @@ from attndsl.expr.argument_facts import longest_of
 from attndsl.spec import Operator, errors
 from attndsl.spec.contract.arguments import Dim
 from attndsl.spec.contract.constraint import Constraint
+from attndsl.spec.contract.split import ONE_EACH
 from attndsl.verify.cases.cases import spaces
 from attndsl.verify.space import space as module
 from attndsl.verify.space.derived_variables import DerivedVariable, DerivedVariables, _derived
@@ -269,3 +270,14 @@ def test_what_repairs_a_list_and_a_dtype_that_follows() -> None:
     assert repairs["rows of a list of key"] == {"split(key)", "layout(key)"}
     assert repairs["tensors of a list of key"] == {"split(key)", "B"}
     assert repairs["dtype of key"] == {"dtype(key)", "dtype(query)"}
+    assert [name for name in repairs if name.startswith("dtype of")] == ["dtype of key"]
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_sizes_beside_that_of_batch_rows_are_one_in_lists(split: bool) -> None:
+    """Of tensors that may be lists."""
+    axes = [SimpleNamespace(role=role, extent=Symbol(role.lower())) for role in (*sorted(ONE_EACH), "Q")]
+    layout = SimpleNamespace(dims=[axes])
+    operator: Any = SimpleNamespace(tensors=[SimpleNamespace(name="x", split=split, layouts={"": layout})])
+    wanted = {(role.lower(), "split(x)") for role in ONE_EACH} if split else set()
+    assert set(CaseSpace(operator)._alone) == wanted

@@ -287,3 +287,15 @@ def test_work_is_that_of_the_schedules_that_there_are(keys: int, split: int, edg
     )  # fmt: skip
     work = work_of(space, call)
     assert (work.edge, work.deep, work.splits) == (edge, deep, split != 1)
+
+
+def test_rows_of_a_computation_with_a_tile_of_its_own_end_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "_meant", lambda call: {"tile_k": 16})
+    schedule = SimpleNamespace(max_rows=128, split_kv=1)
+    space: Any = SimpleNamespace(edges=((64, 1),), tiles=(64,), schedule=schedule)
+    for keys, edge in ((17, True), (64, False)):
+        rows = [zeros(1, 1, keys, 16)]
+        call = ops.incre_flash_attention.bind(
+            zeros(1, 1, 1, 16), key=rows, value=rows, num_heads=1, num_key_value_heads=1, input_layout="BNSD",
+        )  # fmt: skip
+        assert (work_of(space, call).edge, tile_of(space, call)) == (edge, 16)

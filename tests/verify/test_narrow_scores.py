@@ -111,6 +111,7 @@ def test_statistics_that_are_known_are_not_computed_again() -> None:
     """Of other attentions of the call, whose scores are the nearest float16 in each run."""
     state = new_state(call(np.arange(8.0), 0.125), np.dtype(np.float64))
     runs = narrow_scores.narrow_runs(state)
+    assert len(runs.turned) == 1, "of each softmax one"
     (node,) = (each for each in state.call.graph.nodes if isinstance(each, WeightedSum))
     softmax = next(each for each in node.weights.walk() if isinstance(each, Softmax))
     others: Any = {RowMax: "known"}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from attndsl.expr import Load, Symbol
+from attndsl.graph.nodes import IndexCondition, Replace
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.shaped_call import (
     ProfileError,
@@ -14,6 +17,7 @@ from attndsl.verify.cases.shaped_call import (
     _known,
     _legal_sizes,
     _lengths_of,
+    _show_all,
     _size_names,
     _Usual,
     _usual_sizes,
@@ -212,3 +216,30 @@ def test_lengths_are_as_long_as_a_size_that_they_tell():
     prompts = space_of("self_attention_pa_encoder")
     assert _lengths_of(prompts, {"qRows": 96, "headNum": 4}) == {"longest(seqLen)": 96}
     assert _lengths_of(space_of("incre_flash_attention"), {"B": 2, "S": 3}) == {}
+
+
+def test_sizes_that_follow_from_others_are_none_that_a_shape_gives():
+    """Nor those of masks, which are as large as lengths ask for."""
+    for name in ("self_attention", "self_attention_prefix_encoder", "nsa_compress_attention"):
+        space = space_of(name)
+        assert _size_names(space) <= space.variables.keys()
+        assert not _size_names(space) & space.derived.bounded
+
+
+@pytest.mark.parametrize(("hiding", "value"), [(0, 1), (1, 0)])
+def test_masks_that_conditions_read_hide_nothing(hiding, value):
+    """In bytes; what is made, absent or has another dtype stays."""
+    names = ("shown", "made", "absent", "wide")
+    condition = Load("shown", Symbol("j")) == hiding
+    for name in names[1:]:
+        condition = condition | (Load(name, Symbol("j")) == hiding)
+    node, asked = object.__new__(Replace), object.__new__(IndexCondition)
+    object.__setattr__(node, "condition", asked)
+    object.__setattr__(asked, "condition", condition)
+    filler = SimpleNamespace(
+        graph=SimpleNamespace(nodes=(object(), node)), present=set(names) - {"absent"}, made={"made": "made"},
+        env={}, dtype=lambda name: "int32" if name == "wide" else "int8", shape=lambda name: (2, 3),
+    )  # fmt: skip
+    _show_all(filler)
+    assert filler.made.pop("made") == "made" and filler.made.keys() == {"shown"}
+    assert (filler.made["shown"] == value).all() and filler.made["shown"].shape == (2, 3)
