@@ -9,6 +9,7 @@ import pytest
 from attndsl.expr import Load, Symbol
 from attndsl.graph.nodes import IndexCondition, Replace
 from attndsl.spec.operator.loader import load
+from attndsl.verify.cases import shaped_call as module
 from attndsl.verify.cases.shaped_call import (
     ProfileError,
     _agree,
@@ -243,3 +244,10 @@ def test_masks_that_conditions_read_hide_nothing(hiding, value):
     _show_all(filler)
     assert filler.made.pop("made") == "made" and filler.made.keys() == {"shown"}
     assert (filler.made["shown"] == value).all() and filler.made["shown"].shape == (2, 3)
+
+
+def test_sizes_without_legal_elements_make_no_call(monkeypatch):
+    space = space_of("incre_flash_attention")
+    monkeypatch.setattr(module, "solve", lambda space, rng, pins, walks: dict(pins))
+    monkeypatch.setattr(module, "_LongRows", lambda *of: SimpleNamespace(solve=lambda: None))
+    assert module._find(space.operator, space, {}, 2) is None
