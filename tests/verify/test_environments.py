@@ -281,3 +281,11 @@ def test_sizes_beside_that_of_batch_rows_are_one_in_lists(split: bool) -> None:
     operator: Any = SimpleNamespace(tensors=[SimpleNamespace(name="x", split=split, layouts={"": layout})])
     wanted = {(role.lower(), "split(x)") for role in ONE_EACH} if split else set()
     assert set(CaseSpace(operator)._alone) == wanted
+
+
+def test_a_change_on_which_little_rests_makes_no_environment_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = space_of("relay_attention")
+    assignment = {name: values[0] for name, values in space.variables.items()}
+    env = space.environment(assignment)
+    monkeypatch.setattr(CaseSpace, "environment", None)
+    assert space.changed(env, assignment, "headNum", 5)["headNum"] == 5

@@ -135,8 +135,6 @@ def _is_another(own: Array, found: Array, bound: float) -> bool:
         return True
     if own.tobytes() == found.tobytes():
         return False
-    if not bound:
-        return True
     a, b = (each.reshape(-1).astype(np.float64) for each in (own, found))
     with np.errstate(all="ignore"):
         close = np.isfinite(a) & (np.abs(a - b) <= bound * np.maximum(1.0, np.abs(a)))
