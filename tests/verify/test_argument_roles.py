@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from attndsl import ops
 from attndsl.base.package_files import specs_dir
 from attndsl.graph.graph import Graph
+from attndsl.graph.nodes import Input, Packed, PackedQueries
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.operator.loader import load
 from attndsl.verify.cases.cases import Stream, spaces
@@ -21,9 +23,11 @@ from attndsl.verify.space.argument_roles import (
     dequantizations,
     roles_of,
     scale_parameter,
+    shows_keys,
+    totals,
 )
 from attndsl.verify.space.space import CaseSpace
-from tests.support.small_specs import DECODE_SCORES, decode_spec
+from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_spec
 
 SPACES: dict[str, CaseSpace] = {
     space.operator.name: space
@@ -190,3 +194,26 @@ def test_earlier_partials_have_a_role() -> None:
     names = roles_of(operator.graph(frozenset(spec.name for spec in operator.tensors))).named(EARLIER)
     shapes = {spec.name: len(next(iter(spec.layouts.values())).shape()) for spec in operator.tensors}
     assert len(names) == 2 and {shapes[name] for name in names} == {4, 3}
+
+
+def test_ends_of_packed_rows_end_keys_or_queries() -> None:
+    """Where a tensor tells them, not what is computed from one."""
+    nodes: list[Any] = [object()]
+    for kind, name in ((Packed, "keys"), (PackedQueries, "queries"), (Packed, None)):
+        node, ends = object.__new__(kind), object.__new__(Input)
+        object.__setattr__(ends, "name", name)
+        object.__setattr__(node, "ends", None if name is None else ends)
+        nodes.append(node)
+    told: Any = SimpleNamespace(nodes=nodes)
+    assert totals(told) == {"keys": "U", "queries": "S"}
+
+
+@pytest.mark.parametrize(("condition", "shown"), [("mask", {"mask"}), ("~mask", set())])
+def test_masks_that_are_not_zero_where_keys_are_visible(
+    tmp_path: Path, condition: str, shown: set[str]
+) -> None:
+    declared = 'mask = op.input("mask", "B 1 1 T", dtype="bool", axes="B T")'
+    scores = f"{DECODE_SCORES}; s = s.where({condition})"
+    operator = decode_spec(tmp_path, scores, DECODE_RESULT, declared=declared)
+    found = shows_keys(operator.graph(frozenset(spec.name for spec in operator.tensors)))
+    assert found == shown

@@ -227,3 +227,15 @@ def test_what_does_not_go_with_a_change_is_repaired_within_the_kernel(
     monkeypatch.setattr(module_of_changes, "solve", solved)
     assert module_of_changes._repaired(of_it, now, name, "other", {"layout", "D"}) is None
     assert now.keys() - pinned.keys() == free and pinned[name] == "other"
+
+
+def test_changes_may_name_what_the_case_has_though_a_search_never_draws_it(case: Case) -> None:
+    odd = replace(case, assignment={**case.assignment, "S": 256})
+    assert 256 not in SPACE.variables["S"]
+    found = with_changes(odd, {"S": "256", "B": "2"})
+    assert (found.assignment["S"], found.assignment["B"]) == (256, 2)
+
+
+def test_a_change_without_legal_elements_is_none(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of_changes.Integers, "solve", lambda _: None)
+    assert changed(case, {"B": 2}) is None

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from attndsl.verify.judge import compare as compare_module
 from attndsl.verify.judge import compare as module
 from attndsl.verify.judge.compare import (
     LEVELS,
@@ -459,3 +460,21 @@ def test_what_the_benchmark_may_be_off_by_is_told_by_the_golden_result() -> None
 def test_errors_are_largest_where_both_are_finite() -> None:
     values, size = np.array([1.0, 2.0, np.nan]), np.ones(3)
     assert module._largest_error(values, np.array([1.5, np.inf, 1.0]), size) == 0.5
+
+
+def test_numbers_that_are_all_compared_are_not_copied() -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    told = np.ones((3, 4), bool)
+    assert np.shares_memory(compare_module._where(values, told), values)
+    told[1, 2] = False
+    assert compare_module._where(values, told).tolist() == np.delete(np.arange(12.0), 6).tolist()
+
+
+@pytest.mark.parametrize("count", [3, compare_module.CHANCE + 1, 40])
+def test_the_largest_errors_are_kept_and_no_more(count: int) -> None:
+    """Those that chance may explain, and one."""
+    golden = np.full(count, 1.0)
+    found = compare_module.measure(golden + np.arange(count) * 2.0**-10, golden, "float16")
+    kept = min(count, compare_module.CHANCE + 1)
+    assert len(found.tops) == kept and found.tops == tuple(sorted(found.tops, reverse=True))
+    assert found.tops[0][0] == pytest.approx((count - 1) * 2.0**-10, rel=1e-5)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.graph.nodes import TopK
 from attndsl.spec.binding.call import Call
+from attndsl.verify.cases import features
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.features import (
     declared_features,
@@ -178,6 +181,7 @@ def test_each_declared_feature_is_possible_with_the_values_that_make_it(name: st
     told = [each.split(" as ") for each in known if " as " in each]
     assert {name for name, key in told if key != "a list"} == several
     assert {name for name, key in told if key == "a list"} == lists
+    assert {each.name for each in space.operator.tensors} & known.keys() == set(space.optional)
     main = space.operator.tensor(space.operator.outputs[0].like)
     assert {each for each in known if each.startswith("dtype ")} == {f"dtype {each}" for each in main.dtypes}
     for param in space.operator.params:
@@ -217,3 +221,81 @@ def test_rows_of_all_heads_are_as_far_apart_as_their_channels() -> None:
     work = work_of(space_of("relay_attention"), call)
     assert work.pitch == 4 * 16 and work.least_tiles == 1
     assert work_of(space_of("relay_attention"), shared([-1], [20], [30])).least_tiles == 0
+
+
+# Calls and spaces of which a part alone is told -------------------------------------------------------------
+
+
+@pytest.fixture
+def untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "new_state", lambda call, dtype: None)
+
+
+def without_sums(*nodes: Any) -> Any:
+    return SimpleNamespace(graph=SimpleNamespace(nodes=nodes), extents={"B": 3})
+
+
+def test_calls_that_sum_no_values_have_no_rows(untold: None) -> None:
+    assert features.query_counts(without_sums()).tolist() == [0, 0, 0]
+    assert features._of_data(without_sums(), NO_CASE) == set()
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_what_is_selected_may_be_forced(untold: None, forced: bool) -> None:
+    node = object.__new__(TopK)
+    object.__setattr__(node, "forced", "mask" if forced else None)
+    assert features._of_data(without_sums(object(), node), NO_CASE) == (
+        {"forced selection"} if forced else set()
+    )
+
+
+def test_the_shortest_name_of_a_choice_tells_it() -> None:
+    choices = {1: 1, "LONGER": 1, "ONE": 1, 2: 2}
+    found = [features._spelling(SimpleNamespace(choices=choices), value) for value in (1, 2)]
+    assert found == ["ONE", "2"]
+
+
+def test_flags_and_lists_are_features(tmp_path: Path) -> None:
+    declared = 'wide = op.param("wide", bool, default=False)'
+    scores = f"{DECODE_SCORES}; s = attend.when(wide == 0, s, s * 2.0)"
+    operator = decode_spec(tmp_path, scores, DECODE_RESULT, declared=declared)
+    for wide in (True, False):
+        assert f"wide={wide}" in declared_features(operator.bind(**decode_call(), wide=wide))
+    rows = [zeros(1, 2, 9, 16)] * 2
+    listed = ops.incre_flash_attention.bind(
+        zeros(2, 2, 1, 16), key=rows, value=rows, num_heads=2, num_key_value_heads=2, input_layout="BNSD",
+    )  # fmt: skip
+    assert {"key as a list", "value as a list"} <= declared_features(listed)
+    whole = ops.incre_flash_attention.bind(
+        zeros(2, 2, 1, 16), key=[zeros(2, 2, 9, 16)], value=[zeros(2, 2, 9, 16)], num_heads=2,
+        num_key_value_heads=2, input_layout="BNSD",
+    )  # fmt: skip
+    assert not {"key as a list", "value as a list"} & declared_features(whole)
+
+
+@pytest.mark.parametrize(
+    ("keys", "split", "edge", "deep"),
+    [(40, 1, False, True), (40, 0, False, False), (65, 1, True, True), (17, 1, True, True)],
+)
+def test_work_is_that_of_the_schedules_that_there_are(keys: int, split: int, edge: bool, deep: bool) -> None:
+    """Rows end with a tile of any of these; keys that may be split are deep in the part of each core."""
+    schedule = SimpleNamespace(max_rows=128, split_kv=split)
+    space: Any = SimpleNamespace(edges=((16, 1), (64, 1)), tiles=(16, 64), schedule=schedule)
+    rows = [zeros(2, 2, keys, 16)]
+    call = ops.incre_flash_attention.bind(
+        zeros(2, 2, 1, 16), key=rows, value=rows, num_heads=2, num_key_value_heads=2, input_layout="BNSD",
+    )  # fmt: skip
+    work = work_of(space, call)
+    assert (work.edge, work.deep, work.splits) == (edge, deep, split != 1)
+
+
+def test_rows_of_a_computation_with_a_tile_of_its_own_end_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "_meant", lambda call: {"tile_k": 16})
+    schedule = SimpleNamespace(max_rows=128, split_kv=1)
+    space: Any = SimpleNamespace(edges=((64, 1),), tiles=(64,), schedule=schedule)
+    for keys, edge in ((17, True), (64, False)):
+        rows = [zeros(1, 1, keys, 16)]
+        call = ops.incre_flash_attention.bind(
+            zeros(1, 1, 1, 16), key=rows, value=rows, num_heads=1, num_key_value_heads=1, input_layout="BNSD",
+        )  # fmt: skip
+        assert (work_of(space, call).edge, tile_of(space, call)) == (edge, 16)

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from attndsl.expr import Load, Symbol
-from attndsl.spec import Operator, attend
+from attndsl.expr.argument_facts import given
+from attndsl.spec import Operator, attend, errors
+from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.layout import Array
+from attndsl.verify.data import integers
 from attndsl.verify.data.integers import Integers, near_tiles
+from attndsl.verify.space.argument_roles import LIMIT
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import WORKLOAD, fill_of
+from attndsl.verify.space.values import WARNED, WORKLOAD, fill_of
 from tests.support.case_spaces import space_of
 
 MOST = 1030
@@ -122,8 +126,91 @@ def test_queries_and_keys_have_a_row_each_where_one_tensor_tells_both() -> None:
     pins = {"longest(seqLen)": 100, "longest keys(seqLen)": 300, "batch": 5, "layout(seqLen)": two}
     found = drawn("full", 0, space, **pins)
     queries, keys = found.rows["seqLen"].reshape(2, -1)
+    assert found.arrays()["seqLen"].shape == (2, 5)
     assert (queries == found.extents["Q"]).all() and (keys == found.extents["T"]).all()
     assert found.longest["seqLen"].tolist() == [found.extents["Q"]] * 5 + [found.extents["T"]] * 5
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "most", "wanted"),
+    [
+        ("ends", [5, 10, 5], 10, [2, 5, 2]),
+        ("ends", [5, 10, 5], 20, [5, 10, 5]),
+        ("ends", [5, 10, 5], None, [5, 10, 5]),
+        ("others", [5, 10, 5], 10, [5, 10, 5]),
+        ("ends", [0, 0], 0, [0, 0]),
+    ],
+)
+def test_lengths_fit_into_the_tensor_whose_rows_they_end(
+    name: str, rows: list[int], most: int | None, wanted: list[int]
+) -> None:
+    found: Any = object.__new__(Integers)
+    found.space = SimpleNamespace(totals={"ends": "U"})
+    found.extents = {} if most is None else {"U": most}
+    assert found._within_total(name, np.array(rows)).tolist() == wanted
+
+
+def test_tensors_that_a_call_passes_have_elements_in_their_shapes() -> None:
+    """Prefix sums are sums; what is absent has none."""
+    found = drawn("full", B=3, T=100)
+    assert found.arrays()["length"].tolist() == [100] * 3 and found.arrays()["flags"].shape == (3,)
+    absent = drawn("full", 0, space_of("incre_flash_attention"), **{"given(actual_seq_lengths)": False})
+    assert not absent.specs and absent.arrays() == {}
+
+
+AXES = {"Q": 5, "T": 90, "U": 70, LIMIT: 90}
+OF_ONE: Any = SimpleNamespace(name="one", one_for_all=True, kind="lengths")
+
+
+def stubbed(axis: str = "", shape: tuple[int, ...] = (3,)) -> Any:
+    """Integers of a case with one tensor of that measure."""
+    found: Any = object.__new__(Integers)
+    found.rng = np.random.default_rng(0)
+    found.space = SimpleNamespace(tiles=(40,), measures={"one": axis}, totals={}, sizes_of=lambda axis: (7,))
+    found.extents = {"Q": 5, "T": 90, "U": 70, "J": 60, "G": 2}
+    found.shapes, found.rows = {"one": shape}, {"one": np.zeros(shape, np.int64).reshape(-1)}
+    return found
+
+
+@pytest.mark.parametrize("axis", AXES)
+@pytest.mark.parametrize("kind", ["full", "one", "zero", "mixed", "edges", "gaps", "single"])
+def test_each_number_of_rows_goes_up_to_its_axis(axis: str, kind: str) -> None:
+    """A limit of keys up to the keys of a row."""
+    most = AXES[axis]
+    found = np.concatenate([stubbed(axis)._lengths(kind, axis, 30, OF_ONE) for _ in range(3)])
+    if kind in ("full", "one", "zero"):
+        assert set(found.tolist()) == {{"full": most, "one": 1, "zero": 0}[kind]}
+    else:
+        assert found.min() >= 0 and found.max() <= most and (kind == "single" or found.max() == most)
+    assert found.size == (3 if kind == "single" else 90)
+
+
+def test_numbers_of_blocks_are_one_and_those_that_count_nothing_are_few() -> None:
+    assert set(stubbed()._lengths("full", "J", 30, OF_ONE).tolist()) == {1}
+    assert set(stubbed()._lengths("full", "", 30, OF_ONE).tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("axis", ["Q", "T", "U", "J", "", LIMIT])
+def test_no_row_is_longer_than_sizes_say(axis: str) -> None:
+    """Other numbers are free."""
+    free = np.iinfo(np.int64).max
+    wanted = {"Q": 5, "T": 90, "U": 70}.get(axis, free)
+    spec = SimpleNamespace(name="one")
+    assert stubbed(axis)._longest(spec).tolist() == [wanted] * 3
+    assert stubbed(axis, (2, 3))._longest(spec).tolist() == [5] * 3 + [90] * 3
+
+
+@pytest.mark.parametrize(("axis", "draw", "pooled"), [
+    ("Q", 0.0, True), ("T", 0.2, True), ("U", 0.0, True), ("T", 0.3, False), ("G", 0.0, False),
+])  # fmt: skip
+def test_some_repairs_draw_from_the_sizes_of_an_axis(axis: str, draw: float, pooled: bool) -> None:
+    found = stubbed(axis)
+    found.space.operator = SimpleNamespace(tensor=lambda name: OF_ONE)
+    own = found.rng
+    found.rng = SimpleNamespace(random=lambda *size: draw if not size else own.random(*size),
+                                choice=own.choice, integers=own.integers)  # fmt: skip
+    drawn = [found._pooled("one", np.array([0, 2])).tolist() for _ in range(9)]
+    assert all(each == [7, 7] for each in drawn) is pooled
 
 
 def test_earlier_elements_stay_as_far_as_they_fit() -> None:
@@ -159,6 +246,110 @@ def test_prefix_sums_are_kept_as_lengths() -> None:
 )
 def test_numbers_about_whole_tiles(tiles: tuple[int, ...], most: int, wanted: set[int]) -> None:
     assert set(near_tiles(tiles, most)) == wanted
+
+
+# Rules ------------------------------------------------------------------------------------------------------
+
+LENGTH, ABSENT, BYTE = (Load(name, Symbol("b")) for name in ("length", "absent", "mask"))
+
+
+@pytest.mark.parametrize(
+    ("rule", "warned", "applies"),
+    [
+        (Constraint(LENGTH >= 1, ""), False, True),
+        (Constraint(LENGTH >= 1, "", when=given("mask") == 1), False, True),
+        (Constraint(LENGTH + ABSENT >= 1, ""), False, False),
+        (Constraint(LENGTH + BYTE >= 1, ""), False, False),
+        (Constraint(Symbol("n") >= 1, ""), False, False),
+        (Constraint(LENGTH >= 1, "", error=errors.ContractWarning), False, True),
+        (Constraint(LENGTH >= 1, "", error=errors.ContractWarning), True, False),
+    ],
+)
+def test_rules_that_lengths_alone_decide_are_kept(rule: Constraint, warned: bool, applies: bool) -> None:
+    """Of tensors that are passed; warnings unless they are asked for."""
+    found: Any = object.__new__(Integers)
+    every = [SimpleNamespace(name=name) for name in ("length", "absent")]
+    operator = SimpleNamespace(constraints=[rule])
+    found.space, found.specs = SimpleNamespace(operator=operator, integers=every), every[:1]
+    found.env = {WARNED: warned, "given(length)": True, "given(absent)": False, "given(mask)": False}
+    made = list(found._applicable())
+    assert len(made) == applies
+    assert not made or (made[0].when is None) is (rule.when is None)
+
+
+def test_rules_that_read_no_lengths_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are many, and a search makes integers often."""
+    looked: list[int] = []
+    monkeypatch.setattr(integers, "with_presence", lambda expr, env: looked.append(1) or expr)
+    found: Any = object.__new__(Integers)
+    spec = SimpleNamespace(name="length")
+    rules = [Constraint(BYTE >= 1, ""), Constraint(Symbol("n") >= 1, ""), Constraint(LENGTH >= 1, "")]
+    found.space = SimpleNamespace(operator=SimpleNamespace(constraints=rules), integers=[spec])
+    found.specs, found.env = [spec], {WARNED: False}
+    assert list(found._applicable()) == rules[2:] and looked == [1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows", "at"),
+    [(Symbol("n") >= 1, [5, 5], [0]), (LENGTH >= 1, [5, 5], []), (LENGTH >= 1, [], [0])],
+)
+def test_where_no_element_is_read_none_is_repaired(condition: Any, rows: list[int], at: list[int]) -> None:
+    found: Any = object.__new__(Integers)
+    found.rng, found.assignment, found.arrays = np.random.default_rng(0), {}, dict
+    found.space = SimpleNamespace(environment=lambda *of: {})
+    found.rows = {"length": np.array(rows, np.int64)}
+    found._places = lambda *of: np.array(at, np.int64)
+    found._count = found._changes = found._pooled = None
+    found._repair(SimpleNamespace(condition=condition, over={}), np.array([True]), 1)
+    assert found.rows["length"].tolist() == rows
+
+
+B = Symbol("b")
+ROWS = {"length": np.array([3, 8, 1]), "n": 5, "b": np.arange(3)}
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        (Symbol("n") >= LENGTH, [[-3, 4], [3, -4]]),
+        (Symbol("n") > LENGTH, [[-4, 3], [4, -3]]),
+        (Symbol("n") < LENGTH, [[-2, 5], [2, -5]]),
+        (Symbol("n") == LENGTH + 1, [[-4, 3], [4, -3]]),
+        (LENGTH % Symbol("n") == 0, [[-3, -1], [3, 1], [-3, -1], [2, 4]]),
+        (Symbol("unknown") >= LENGTH, []),
+        ((Symbol("n") >= LENGTH) & (LENGTH >= 7), [[-3, 4], [3, -4], [-1, 6], [1, -6]]),
+    ],
+    ids=str,
+)
+def test_what_closes_a_gap_is_tried(condition: Any, wanted: list[list[int]]) -> None:
+    """Of either side of each comparison, and to the multiples below and above; of broken elements alone."""
+    found: Any = object.__new__(Integers)
+    rule = Constraint(condition, "", over={"b": Symbol("n")})
+    changes = found._changes(rule, ROWS, np.array([False, True, True]))
+    assert sorted(each.tolist() for each in changes) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted"),
+    [
+        (Constraint(Symbol("n") > 5, ""), True),
+        (Constraint(Symbol("n") > 4, ""), False),
+        (Constraint(Symbol("n") > 5, "", when=Symbol("m") > 0), True),
+        (Constraint(Symbol("n") > 5, "", when=Symbol("m") > 1), False),
+        (Constraint(LENGTH > 2, "", over={"b": Symbol("three")}), [False, False, True]),
+        (Constraint(LENGTH > 3, "", over={"b": Symbol("three")}, when=B > 0), [False, False, True]),
+        (Constraint(LENGTH > 3, "", over={"b": Symbol("three")}, when=Symbol("m") > 1), [False] * 3),
+        (Constraint(Symbol("n") > 5, "", over={"b": Symbol("three")}), [True] * 3),
+    ],
+)
+def test_where_a_rule_is_broken(rule: Constraint, wanted: Any) -> None:
+    env = {"length": ROWS["length"], "n": 5, "m": 1, "three": 3}
+    assert integers._violations(rule, env).tolist() == wanted
+
+
+def test_indices_are_made_for_rules_over_elements_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integers, "_indexed", None)
+    assert integers._violations(Constraint(Symbol("n") > 5, ""), {"n": 5})
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from attndsl.base.provenance import note, noted
 from attndsl.base.source_location import SourceLine
 from attndsl.campaign import judging
 from attndsl.campaign.judging import ENGINES, Wanted, bound_of, judge, oracle
-from attndsl.campaign.results import BEYOND_TARGET, MISS, NOT_LOWERED, PASS, BackendResult
+from attndsl.campaign.results import BEYOND_TARGET, MEASURED, MISS, NOT_LOWERED, PASS, BackendResult
 from attndsl.emulator.errors import CompilerMissing, EmulatorNotCompiled, WrongCompiler
 from attndsl.lowering.errors import NotLowered
 from attndsl.reference import run as reference
@@ -32,7 +32,7 @@ from attndsl.verify.judge import benchmark
 from attndsl.verify.judge.compare import LEVELS, Comparison, Errors, Ratios
 from attndsl.verify.judge.golden import Golden, Importance, Result
 from attndsl.verify.space.argument_roles import ArgumentRoles
-from attndsl.verify.space.values import PROBE, SATURATED, SUNK
+from attndsl.verify.space.values import FILL, PROBE, SATURATED, SUNK
 from tests.support.small_specs import DECODE_RESULT, DECODE_SCORES, decode_call, decode_spec
 
 BACKENDS = ("reference", "tile", "emulator")
@@ -540,3 +540,23 @@ def test_sizes_that_tell_something_are_shown(extents: dict[str, int], shown: str
 
 def test_reserved_bytes_are_told_as_numbers() -> None:
     assert judging._plain(b"\x01\x02") == [1, 2] and judging._plain("a") == "a" and judging._plain(3) == 3
+
+
+def test_what_results_are_judged_by_besides(call: Call) -> None:
+    """The level's name, or none where the ratios are measured only."""
+    found = wanted(call)
+    assert judging._accuracy(call, found) == LEVELS[0].name
+    assert judging._accuracy(call, replace(found, level=None)) == MEASURED
+
+
+def test_parameters_that_a_call_states(tmp_path: Path) -> None:
+    """All but those at their defaults."""
+    declared = 'scale = op.param("scale", float, default=0.125)\nmust = op.param("must", int, ge=1)'
+    scores = "s = attend.scores(query, attend.rows(key)) * scale * must"
+    operator = decode_spec(tmp_path, scores, DECODE_RESULT, declared=declared)
+    (case,) = Stream(operator).take(1)
+    for scale, stated in ((0.125, ("must",)), (0.5, ("scale", "must"))):
+        own = {**case.assignment, "scale": scale, FILL: "normal"}
+        some = replace(case, assignment=own)
+        row = judging.run_case(some, ("reference",))
+        assert row.stated == stated and row.parameters["scale"] == scale

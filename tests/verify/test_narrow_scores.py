@@ -15,9 +15,11 @@ from attndsl.base.package_files import specs_dir
 from attndsl.campaign.judging import Wanted, judge, oracle
 from attndsl.campaign.results import NARROW_SCORES
 from attndsl.campaign.runner import verify
+from attndsl.graph.nodes import RowMax, Softmax, WeightedSum
+from attndsl.reference.whole import new_state
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.loader import load
-from attndsl.verify.judge import benchmark
+from attndsl.verify.judge import benchmark, narrow_scores
 from attndsl.verify.judge.compare import compare
 from attndsl.verify.judge.golden import Result, golden
 
@@ -103,3 +105,18 @@ def test_no_other_spec_has_slack(dtype: Any) -> None:
     assert all(
         each.slack is None for each in golden(wide.bind(query=tokens, key=tokens, value=tokens)).results
     )
+
+
+def test_statistics_that_are_known_are_not_computed_again() -> None:
+    """Of other attentions of the call, whose scores are the nearest float16 in each run."""
+    state = new_state(call(np.arange(8.0), 0.125), np.dtype(np.float64))
+    runs = narrow_scores.narrow_runs(state)
+    assert len(runs.turned) == 1, "of each softmax one"
+    (node,) = (each for each in state.call.graph.nodes if isinstance(each, WeightedSum))
+    softmax = next(each for each in node.weights.walk() if isinstance(each, Softmax))
+    others: Any = {RowMax: "known"}
+    runs.near.statistics[-1] = others
+    known = {id(node): runs.near.whole(node)}
+    run = narrow_scores._turned(state, runs.near, known, node, softmax)
+    assert run.statistics[-1] is others and run.statistics.keys() == runs.near.statistics.keys()
+    assert run.statistics[id(softmax)] is not runs.near.statistics[id(softmax)]

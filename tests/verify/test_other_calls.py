@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from attndsl import ops
+from attndsl.expr import Binary, Const, Select, Symbol
+from attndsl.graph.nodes import Scalar
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.cases.cases import spaces
-from attndsl.verify.cases.deciding_values import conditions_on, deciding_values
+from attndsl.verify.cases.deciding_values import branch_conditions, conditions_on, deciding_values
 from attndsl.verify.cases.effects import _differ, effective_features
 from attndsl.verify.cases.features import declared_features
 from attndsl.verify.cases.immaterial import ONLY_VALUE, UNREAD, why_immaterial
@@ -255,3 +257,17 @@ def test_a_list_has_other_values_in_its_place() -> None:
     (other,) = other_calls(call, "key as a list")
     assert [float(each.reshape(-1)[0]) for each in other.lists["key"]] == [1.75, 3.25]
     assert other.lists["value"] == call.lists["value"]
+
+
+def test_conditions_that_decide_are_those_of_choices_and_of_what_a_mask_joins() -> None:
+    """Once each; none that asks for keys, nor a comparison that is a number."""
+    one, keys = Symbol("kind") == 1, Symbol("j") < 3
+    for value, wanted in (
+        (Select(one, Const(2), Const(3)), [one]),
+        (one & keys, [one]),
+        (Select(one, Const(2), Const(3)) + Select(one, Const(4), Const(5)), [one]),
+        (Binary("*", one, Const(2)), []),
+        (keys, []),
+    ):
+        found = branch_conditions([Scalar(value=value)])
+        assert [each.structure() for each in found] == [each.structure() for each in wanted], str(value)

@@ -15,6 +15,7 @@ from attndsl.expr import Symbol
 from attndsl.graph.nodes import CacheAppend, Scalar
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.layout import Array
+from attndsl.verify.cases import other_calls as other_calls_module
 from attndsl.verify.cases.other_calls import (
     _again_and_again,
     _in_layout,
@@ -104,17 +105,46 @@ def test_choices_that_are_read_have_other_values_tried(tmp_path: Path) -> None:
     assert {"kind", "T", "D"} <= _symbols_read(call) and "idle" not in _symbols_read(call)
 
 
-def test_where_rows_are_stored_is_read_though_no_result_reads_them() -> None:
-    """Of a graph of one effect: rows that are stored at a number of a call."""
+def test_where_rows_are_stored_is_read_as_sizes_of_all_layouts_are() -> None:
+    """Rows that are stored at a number of a call; sizes of arguments, of results, and of axes."""
     append = object.__new__(CacheAppend)
     for each in fields(CacheAppend):
         object.__setattr__(append, each.name, None)
     object.__setattr__(append, "position", Scalar(value=Symbol("at") + 1))
-    declared = SimpleNamespace(tensors=(), outputs=(), axis_extents={})
-    for nodes, found in (((append,), {"at"}), ((), set())):
-        graph = SimpleNamespace(nodes=nodes, outputs=())
-        call: Any = SimpleNamespace(graph=graph, operator=declared)
-        assert _symbols_read(call) == found
+
+    def shown(size: str) -> Any:
+        return SimpleNamespace(layouts={"": SimpleNamespace(shape=lambda: (Symbol(size),))})
+
+    declared = SimpleNamespace(
+        tensors=(shown("rows"),), outputs=(shown("made"),), axis_extents={"B": Symbol("batch")}
+    )
+    for outputs, found in (((append,), {"at"}), ((), set())):
+        call: Any = SimpleNamespace(graph=SimpleNamespace(outputs=outputs), operator=declared)
+        assert _symbols_read(call) == {*found, "rows", "made", "batch"}
+
+
+def test_some_numbers_have_the_dtype_of_the_call_and_a_layout_that_may_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the tensor may have that dtype; none are passed where no layout has them."""
+    layouts: Any = {"no": None, "none": None, "some": None, "more": None}
+    monkeypatch.setattr(other_calls_module, "_is_meant", lambda layout, call: True)
+    monkeypatch.setattr(
+        other_calls_module,
+        "_in_layout",
+        lambda call, spec, key: (call, key) if key in ("some", "more") else None,
+    )
+    call = decoding()
+    for dtypes, like, wanted in (
+        (("float32", "float16"), (), "float16"),
+        (("float32", "int8"), (), "float32"),
+        (("float32",), ("query",), "float16"),
+    ):
+        spec: Any = SimpleNamespace(name="x", dtypes=dtypes, dtype_like=like, layouts=layouts)
+        passed, key = _with_some(call, spec)  # type: ignore[misc]
+        assert key == "some" and passed.arrays["x"].dtype == wanted
+    monkeypatch.setattr(other_calls_module, "_is_meant", lambda layout, call: False)
+    assert _with_some(call, spec) is call
 
 
 def test_tensors_that_nothing_reads_cannot_matter() -> None:
@@ -124,3 +154,115 @@ def test_tensors_that_nothing_reads_cannot_matter() -> None:
     assert "actual_seq_lengths" not in first.arrays
     assert second.arrays["actual_seq_lengths"].tolist() == [4, 8]
     assert not list(other_calls(call, "dtype float16"))
+
+
+# Parts, each on its own -------------------------------------------------------------------------------------
+
+
+def size(value: int) -> Any:
+    return SimpleNamespace(evaluate=lambda env: value)
+
+
+def test_steps_are_those_of_axes_with_several_elements() -> None:
+    """Not of what is broadcast, nor of dimensions that are no axis."""
+    axes = [("B", 2, False), ("N", 1, False), ("T", 5, True), (None, 4, False), ("D", 16, False)]
+    dims = [[SimpleNamespace(role=role, extent=size(of), broadcast=same)] for role, of, same in axes]
+    strides = {role: size(10 * of) for role, of, _ in axes if role is not None}
+    layout: Any = SimpleNamespace(dims=dims, strides=lambda: strides)
+    assert other_calls_module._steps(layout, {}) == {"B": 20, "D": 160}
+
+
+@pytest.mark.parametrize(
+    ("extents", "rows"),
+    [({"S": 9, "B": 2, "Q": 3, "T": 4}, 9), ({"B": 2, "Q": 3, "T": 4}, 6), ({"B": 2, "T": 7}, 7), ({}, 1)],
+)
+def test_sizes_that_no_tensor_has_are_as_large_as_any(extents: dict[str, int], rows: int) -> None:
+    """Of a layout; parameters and known sizes are what they are."""
+    dims = {"known": None, "zero": None, "new": None, "other": None}
+    call: Any = SimpleNamespace(
+        env=lambda: {"known": 5, "zero": 0}, extents=extents, operator=SimpleNamespace(dims_by_name=dims)
+    )
+    names = ("known", "zero", "new", "count")
+    layout: Any = SimpleNamespace(shape=lambda: tuple(Symbol(name) for name in names))
+    assert other_calls_module._with_sizes(call, layout) == {"zero": rows, "new": rows}
+
+
+@pytest.mark.parametrize(
+    ("indexed", "layouts", "stands_for", "wanted"),
+    [
+        (False, {"own": (6, 1), "one": (6, 2), "two": (6, 1), "three": (9, 2)}, 0, ["one"]),
+        (True, {"own": (6, 1), "one": (6, 2), "two": (6, 1), "three": (9, 2)}, 0, ["one", "two"]),
+        (False, {"own": (6, 1), "two": (6, 1), "none": None}, 0, ["changed"]),
+        (False, {"own": (6, 1), "one": (6, 2)}, 9, ["one", *["stands for"] * 6]),
+        (False, {"own": (6, 1)}, 2, ["stands for", "stands for", "changed"]),
+    ],
+)
+def test_the_same_bytes_in_layouts_that_read_them_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+    indexed: bool,
+    layouts: dict[str, Any],
+    stands_for: int,
+    wanted: list[str],
+) -> None:
+    """Of as many elements. What is read by indices has no steps; where nothing else is read, other values."""
+    module = other_calls_module
+
+    def told(key: str, of: Any) -> Any:
+        arrays = {"x": SimpleNamespace(size=of[0])}
+        return SimpleNamespace(name=key, arrays=arrays, layouts={"x": key}, env=lambda: {"key": key})
+
+    monkeypatch.setattr(
+        module, "_in_layout", lambda call, spec, key: layouts[key] and told(key, layouts[key])
+    )
+    monkeypatch.setattr(module, "_steps", lambda layout, env: layouts[env["key"]][1])
+    others = [SimpleNamespace(name="stands for")] * stands_for
+    monkeypatch.setattr(module, "_without_what_it_stands_for", lambda call, spec: iter(others))
+    monkeypatch.setattr(module, "_with_other_values", lambda call, name: SimpleNamespace(name="changed"))
+    spec: Any = SimpleNamespace(name="x", indexed=indexed, layouts=dict.fromkeys(layouts))
+    found = list(module._in_other_layouts(told("own", layouts["own"]), spec))
+    assert [each.name for each in found] == wanted
+    absent = SimpleNamespace(layouts={"x": "own"}, arrays={})
+    assert [each.name for each in module._in_other_layouts(absent, spec)] == ["changed"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reads", "changes", "computes", "wanted"),
+    [
+        (int, True, False, False, [1, 3]),
+        (int, False, False, False, []),
+        (int, False, True, False, [1, 3]),
+        (int, False, False, True, [1, 3]),
+        (bool, True, False, False, [True, False]),
+    ],
+)
+def test_other_choices_are_those_that_decide_something(
+    monkeypatch: pytest.MonkeyPatch, kind: type, reads: bool, changes: bool, computes: bool, wanted: list[Any]
+) -> None:
+    """What is computed reads them, or tensors, layouts or the computation are others."""
+    module = other_calls_module
+    monkeypatch.setattr(module, "_symbols_read", lambda call: {"kind"} if reads else set())
+    monkeypatch.setattr(module, "_computation", lambda call: call.value if computes else "same")
+
+    def told(value: Any) -> Any:
+        layouts = {"x": value if changes else "same"}
+        return SimpleNamespace(value=value, params={"kind": value}, layouts=layouts, present=frozenset("x"))
+
+    monkeypatch.setattr(module, "_with_choice", lambda call, name, value: told(value))
+    param: Any = SimpleNamespace(name="kind", type=kind, choices={1: 1, "ONE": 1, 2: 2, 3: 3})
+    found = [each.value for each in module._with_other_choices(told(2), param)]
+    assert found == ([False, True] if kind is bool else wanted)
+
+
+@pytest.mark.parametrize(("asks", "wanted"), [("kind", [3]), ("other", []), (None, [])])
+def test_a_layout_stands_for_the_choices_that_its_condition_asks_for(
+    monkeypatch: pytest.MonkeyPatch, asks: str | None, wanted: list[int]
+) -> None:
+    """Those are tried with which it is none of theirs."""
+    module = other_calls_module
+    condition = None if asks is None else Symbol(asks) < 3
+    calls = [SimpleNamespace(value=value, env=lambda value=value: {"kind": value}) for value in (1, 3)]
+    monkeypatch.setattr(module, "_with_other_choices", lambda call, param: iter(calls))
+    operator = SimpleNamespace(params=(SimpleNamespace(name="kind"), SimpleNamespace(name="free")))
+    call: Any = SimpleNamespace(layouts={"x": "own"}, operator=operator)
+    spec: Any = SimpleNamespace(name="x", layouts={"own": SimpleNamespace(when=condition)})
+    assert [each.value for each in module._without_what_it_stands_for(call, spec)] == wanted  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,8 @@ def test_what_breaks_fewest_clauses_is_preferred() -> None:
         ((good, bad), 0),
         ((bad, bad), 0),
         ((worse, worse, bad), 2),
+        ((good, good), 0),
+        ((worse, bad, good), 2),
     ):
         picked, broken = module._least_broken(space, list(order))
         assert picked == best and [c.name for c in broken] == [c.name for c in space.violated(order[best])]
@@ -246,3 +249,89 @@ def test_a_condition_on_what_is_not_there_does_not_hold() -> None:
 
     assert module._true(asked, {"length": 4})  # type: ignore[arg-type]
     assert not module._true(asked, {"length": 3}) and not module._true(asked, {})  # type: ignore[arg-type]
+
+
+# What a search does not do twice ----------------------------------------------------------------------------
+
+
+def test_an_environment_is_made_anew_where_something_has_changed() -> None:
+    """Not where nothing is forced and layouts apply, nor by a repair that leaves the value as it is."""
+    space, now = incre(), dict(legal())
+    env = space.environment(now)
+    assert module._propagated(space, rng(), now, env, {}) is env and now == legal()
+    now |= {"given(block_table)": True, "given(actual_seq_lengths)": False}
+    layouts = {name: value for name, value in now.items() if name.startswith("layout(")}
+    env = module._propagated(space, rng(), now, space.environment(now), layouts)
+    assert now["given(actual_seq_lengths)"] is True and env == space.environment(now)
+
+
+@pytest.mark.parametrize("clause", ["one value", "pinned", "never"])
+def test_a_repair_that_changes_nothing_leaves_the_state(monkeypatch: pytest.MonkeyPatch, clause: str) -> None:
+    space, now = incre(), dict(legal())
+    state = module._State(space.environment(now), [])
+    if clause == "one value":
+        monkeypatch.setattr(module, "_NOISE", 1.0)
+        monkeypatch.setattr(module, "_draw", lambda name, values, rng: now[name])
+    else:
+        monkeypatch.setattr(module, "_NOISE", 0.0)
+    rule = Clause("never", ("S", "B"), lambda env: False)
+    pinned = {"S": 1, "B": 1} if clause == "pinned" else {}
+    assert module._repaired(space, rng(), now, state, rule, pinned) is state and now == legal()
+
+
+def walk(monkeypatch: pytest.MonkeyPatch, broken: list[int], propagated: bool = False) -> tuple[Any, int]:
+    """What a search finds whose steps break so many clauses, and how often it looked for these itself."""
+    steps, looked = iter(broken), list[int]()
+    rules = [Clause(str(number), ("a",), lambda env: False) for number in range(9)]
+
+    def violated(env: Any) -> list[Clause]:
+        looked.append(1)
+        return rules[: next(steps)]
+
+    def repaired(space: Any, rng: Any, assignment: Any, *_: Any) -> module._State:
+        assignment["a"] += 1
+        return module._State({"at": assignment["a"]}, rules[: next(steps)])
+
+    def environment(space: Any, rng: Any, assignment: Any, env: Any, pinned: Any) -> Any:
+        return dict(env) if propagated else env
+
+    monkeypatch.setattr(module, "_repaired", repaired)
+    monkeypatch.setattr(module, "_propagated", environment)
+    space: Any = SimpleNamespace(variables={"a": (0,)}, environment=dict, violated=violated)
+    monkeypatch.setattr(module, "_STEPS", 5)
+    return nearest(space, rng(), {}, walks=1), len(looked)
+
+
+def test_the_best_step_of_a_walk_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of those that break fewest clauses; none is looked at beyond one that breaks none."""
+    (found, broken), looked = walk(monkeypatch, [4, 2, 3, 2, 5, 1])
+    assert (found, len(broken), looked) == ({"a": 1}, 2, 1)
+    (found, broken), _ = walk(monkeypatch, [4, 2, 0, 1, 1, 1])
+    assert (found, broken) == ({"a": 2}, ())
+
+
+def test_clauses_are_asked_again_where_more_than_the_repair_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (found, broken), looked = walk(monkeypatch, [4, 2, 3, 2, 0, 9], propagated=True)
+    assert (found, len(broken), looked) == ({"a": 2}, 0, 3)
+
+
+def test_a_clause_that_tells_how_far_it_is_off_is_not_broken_further() -> None:
+    """What comes no nearer is no help, unless the clause holds with it."""
+    space, now = incre(), dict(legal())
+    env = space.environment(now)
+    sizes = space.variables["S"]
+    far = measured("far", ("S",), lambda env: abs(env["S"] - 100_000))
+    near = measured("near", ("S",), lambda env: 0 if env["S"] in (1, now["S"]) else env["S"], most=3)
+    for clause, wanted in (
+        (far, {size for size in sizes if size > now["S"]}),
+        (near, {size for size in sizes if size <= 3 and size != now["S"]}),
+        (Clause("some", ("S",), lambda env: env["S"] > 4000), {size for size in sizes if size > 4000}),
+    ):
+        found = {
+            value
+            for seed in range(9)
+            for _, value, _ in module._helping(space, rng(seed), now, env, clause, ["S"])
+        }
+        assert found == wanted - {now["S"]}, clause.name

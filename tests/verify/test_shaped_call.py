@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from attndsl.expr import Load, Symbol
+from attndsl.graph.nodes import IndexCondition, Replace
 from attndsl.spec.operator.loader import load
-from attndsl.verify.cases.shaped_call import ProfileError, _counts, _holds, _size_names, call_of_shape
+from attndsl.verify.cases import shaped_call as module
+from attndsl.verify.cases.shaped_call import (
+    ProfileError,
+    _agree,
+    _counts,
+    _holds,
+    _known,
+    _legal_sizes,
+    _lengths_of,
+    _show_all,
+    _size_names,
+    _Usual,
+    _usual_sizes,
+    call_of_shape,
+)
 from tests.support.case_spaces import space_of
 from tests.support.right_specs import PACKED
 
@@ -124,3 +141,113 @@ def test_heads_are_numbers_by_which_sizes_follow(operator):
     """And rows of a page, blocks that are selected."""
     assert _counts(operator) == ["num_heads", "num_key_value_heads", "block_size"]
     assert _counts(load("nsa_compress_attention")) == ["select_block_count"]
+
+
+def test_sizes_that_nobody_thought_of_may_be_any():
+    assert _Usual().of_role("X", 512, 4) == tuple(range(1, 65))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error"),
+    [
+        ({"B": -1}, "size 'B' is -1; sizes are at least 0"),
+        ({"B": 0}, ""),
+        ({"calcType": 9}, "'calcType' is 9; self_attention takes 0, 1, 2"),
+        ({"calcType": 1}, ""),
+        ({"headNum": -5}, "'headNum' is -5; it must be "),
+        ({"headNum": 1}, ""),
+    ],
+)
+def test_sizes_are_within_what_the_contract_says_of_each(sizes, error):
+    operator = load("self_attention")
+    if error:
+        with pytest.raises(ProfileError, match=error):
+            _legal_sizes(operator, sizes)
+    else:
+        _legal_sizes(operator, sizes)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "features", "settings", "error"),
+    [
+        (
+            "float16",
+            [],
+            {"dtype(query)": "bfloat16"},
+            r"dtype\(query\) is bfloat16 by the settings and float16",
+        ),
+        ("float16", [], {"dtype(query)": "float16"}, ""),
+        (None, [], {"dtype(query)": "bfloat16"}, ""),
+        (None, ["mask"], {"given(mask)": False}, r"given\(mask\) is False by the settings"),
+        (None, ["mask"], {"given(mask)": True, "D": 3}, ""),
+    ],
+)
+def test_settings_say_what_the_dtype_and_the_features_say(dtype, features, settings, error):
+    if error:
+        with pytest.raises(ProfileError, match=error):
+            _agree("query", dtype, features, settings)
+    else:
+        _agree("query", dtype, features, settings)
+
+
+def test_names_that_are_near_another_are_advised():
+    with pytest.raises(ProfileError, match="unknown size 'bath'; did you mean 'batch'"):
+        _known(["batch", "bath"], ["batch", "rows"], "size")
+    with pytest.raises(ProfileError, match="unknown size 'x'; there are batch, rows"):
+        _known(["x"], ["rows", "batch"], "size")
+    _known(["rows"], ["rows", "batch"], "size")
+
+
+def test_sizes_of_axes_and_what_defines_them_are_usual(operator):
+    """Those that are variables; of lengths the longest."""
+    space = space_of("incre_flash_attention")
+    found = _usual_sizes(space)
+    assert (
+        found["S"] == 4096
+        and found["D"] == 128
+        and found["B"] == 1
+        and found.keys() <= space.variables.keys()
+    )
+    prompts = space_of("self_attention_pa_encoder")
+    assert _usual_sizes(prompts).keys() <= prompts.variables.keys()
+
+
+def test_lengths_are_as_long_as_a_size_that_they_tell():
+    """Where the call does not pass it otherwise."""
+    prompts = space_of("self_attention_pa_encoder")
+    assert _lengths_of(prompts, {"qRows": 96, "headNum": 4}) == {"longest(seqLen)": 96}
+    assert _lengths_of(space_of("incre_flash_attention"), {"B": 2, "S": 3}) == {}
+
+
+def test_sizes_that_follow_from_others_are_none_that_a_shape_gives():
+    """Nor those of masks, which are as large as lengths ask for."""
+    for name in ("self_attention", "self_attention_prefix_encoder", "nsa_compress_attention"):
+        space = space_of(name)
+        assert _size_names(space) <= space.variables.keys()
+        assert not _size_names(space) & space.derived.bounded
+
+
+@pytest.mark.parametrize(("hiding", "value"), [(0, 1), (1, 0)])
+def test_masks_that_conditions_read_hide_nothing(hiding, value):
+    """In bytes; what is made, absent or has another dtype stays."""
+    names = ("shown", "made", "absent", "wide")
+    condition = Load("shown", Symbol("j")) == hiding
+    for name in names[1:]:
+        condition = condition | (Load(name, Symbol("j")) == hiding)
+    node, asked = object.__new__(Replace), object.__new__(IndexCondition)
+    object.__setattr__(node, "condition", asked)
+    object.__setattr__(asked, "condition", condition)
+    filler = SimpleNamespace(
+        graph=SimpleNamespace(nodes=(object(), node)), present=set(names) - {"absent"}, made={"made": "made"},
+        env={}, dtype=lambda name: "int32" if name == "wide" else "int8", shape=lambda name: (2, 3),
+    )  # fmt: skip
+    _show_all(filler)
+    assert filler.made.pop("made") == "made" and filler.made.keys() == {"shown"}
+    assert (filler.made["shown"] == value).all() and filler.made["shown"].shape == (2, 3)
+
+
+def test_sizes_without_legal_elements_make_no_call(monkeypatch):
+    space = space_of("incre_flash_attention")
+    monkeypatch.setattr(module, "solve", lambda space, rng, pins, walks: dict(pins))
+    monkeypatch.setattr(module, "_LongRows", lambda *of: SimpleNamespace(solve=lambda: None))
+    assert module._find(space.operator, space, {}, 2) is None

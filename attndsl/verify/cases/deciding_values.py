@@ -62,14 +62,14 @@ def deciding_values(space: CaseSpace, pins: Mapping[str, Any], rng: np.random.Ge
     """
     if len(pins) != 1:
         return {}
-    ((name, own),) = pins.items()
+    (name,) = pins
     others = space.variables.keys() - {name}
     conditions = [each for each in conditions_on(space.operator.roots, name) if each.symbols() & others]
     for _ in range(_TRIES if conditions else 0):
         condition = conditions[int(rng.integers(len(conditions)))]
         beside = sorted(condition.symbols() & others)
         drawn = {each: _one_of(space.variables[each], rng) for each in beside}
-        if len(set(_answers(condition, drawn, name, (own, *space.variables[name])))) > 1:
+        if len(set(_answers(condition, drawn, name, space.variables[name]))) > 1:
             return drawn
     return {}
 

@@ -179,7 +179,7 @@ class ModeSearch:
             candidates = list(self._candidates(rng, turn, attempt))
             workload = self._workload(turn, attempt)
             solved |= {workload} if candidates else set()
-            asked |= {workload} if attempt % _PINNED == _PINNED - 1 else set()
+            asked.add(workload)
             for _, _, assignment in sorted(candidates, key=lambda item: (-item[0], item[1])):
                 demand = self._demand(turn, attempt)
                 space = self._space_for(demand)

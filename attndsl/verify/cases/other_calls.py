@@ -18,7 +18,7 @@ import numpy as np
 from attndsl.expr import Symbol
 from attndsl.expr.argument_facts import dtype_of, given, layout_of
 from attndsl.graph.errors import GraphError
-from attndsl.graph.nodes import CacheAppend, expressions_of, names_read
+from attndsl.graph.nodes import expressions_of, names_read
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, ParamSpec, TensorSpec
 from attndsl.spec.contract.layout import Array, Layout
@@ -101,7 +101,6 @@ def _is_broken(call: Call, presence: Symbol) -> bool:
     return any(
         rule.early and rule.condition.symbols() == {presence.name} and rule.violation(env) is not None
         for rule in call.operator.constraints
-        if rule.symbols() <= env.keys()
     )
 
 
@@ -119,11 +118,10 @@ def _meant_layouts(call: Call, spec: TensorSpec) -> Iterator[Call]:
 
 def _symbols_read(call: Call) -> frozenset[str]:
     """The sizes and parameters from which the results of a call are computed, with where they are stored."""
-    appends = (node for node in call.graph.nodes if isinstance(node, CacheAppend))
     layouts = (layout for spec in call.operator.tensors for layout in spec.layouts.values())
     outputs = (layout for spec in call.operator.outputs for layout in spec.layouts.values())
     found = (
-        *expressions_of((*call.graph.outputs, *appends)),
+        *expressions_of(call.graph.outputs),
         *call.operator.axis_extents.values(),
         *(size for layout in (*layouts, *outputs) for size in layout.shape()),
     )
@@ -146,8 +144,7 @@ def _without(call: Call, name: str) -> Call:
 
 def _with_some(call: Call, spec: TensorSpec) -> Call:
     """The call with some numbers as a tensor that it does not pass, in the first layout that may be."""
-    dtype = spec.dtypes[0] if spec.dtypes else call.dtype
-    dtype = call.dtype if call.dtype in spec.dtypes or spec.dtype_like else dtype
+    dtype = call.dtype if call.dtype in spec.dtypes or spec.dtype_like else spec.dtypes[0]
     like = {given(spec.name).name: True, dtype_of(spec.name).name: dtype}
     numbers = np.asarray(_SOME_NUMBERS if dtype not in _INTEGERS else (0, 0), DTYPES[dtype])
     passed = replace(call, arrays={**call.arrays, spec.name: numbers}, env_extra={**call.env_extra, **like})

@@ -155,7 +155,7 @@ class Filler:
             if axis == "T" and name in self.made:
                 rows = np.asarray(self.made[name], np.int64).reshape(-1)
                 rows = np.diff(rows, prepend=0) if name in self.space.summed else rows
-                return np.broadcast_to(rows[-batch:] if rows.size > batch else rows, (batch,))
+                return np.broadcast_to(rows[-batch:], (batch,))
         return np.full(batch, self.extents["T"])
 
     # Spelling -----------------------------------------------------------------------------------------

@@ -159,10 +159,8 @@ class MaskFiller:
         local = {**env, **dict(zip(rule.over, grids, strict=True))}
         if rule.when is not None and not rule.when.evaluate(env):
             return None
-        if not rule.over:
-            return np.asarray(not rule.condition.evaluate(env))
         bad = np.broadcast_to(~np.asarray(evaluate_arrays(rule.condition, local), bool), sizes)
-        if rule.over and sizes != list(mask.shape[-len(sizes) :]) and bad.any():
+        if len(sizes) == mask.ndim and sizes != [*mask.shape] and bad.any():  # of a part of the mask
             wide = np.zeros(mask.shape, bool)
             wide[tuple(slice(size) for size in sizes)] = bad
             return wide

@@ -49,10 +49,10 @@ class DerivedVariables:
         """Those that the constraints of ``operator`` make."""
         found = tuple(each for rule in operator.constraints for each in _derived(operator, rule))
         bounded = frozenset(each.name for each in found if each.bound)
-        exact = frozenset(each.name for each in found if not each.bound)
         params = frozenset(spec.name for spec in operator.params)
+        exact = frozenset(each.name for each in found) & params  # bounds are of sizes alone
         always = frozenset(each.name for each in found if not each.bound and each.when is None) - params
-        return DerivedVariables(found, exact & params, bounded, always)
+        return DerivedVariables(found, exact, bounded, always)
 
     @cached_property
     def _functions(self) -> tuple[tuple[str, Function | None, Function, bool], ...]:

@@ -9,7 +9,6 @@ elements are found for it (:mod:`attndsl.verify.data.integers`).
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -431,7 +430,7 @@ class CaseSpace(VariableValues):
                 shape = [int(size(env)) for size in shapes[env[layout]]]
             except KeyError:
                 continue
-            rows = [assignment.get(longest, fallback)] * (shape[-1] if len(shape) == 2 else math.prod(shape))
+            rows = [assignment.get(longest, fallback)] * shape[-1]
             if len(shape) == 2:
                 rows += [assignment.get(keys, fallback)] * shape[-1]
             found[name] = list(itertools.accumulate(rows)) if summed else rows
@@ -479,8 +478,7 @@ class CaseSpace(VariableValues):
         present, dtype = given(spec.name).name, dtype_of(spec.name).name
         own = (present,) if spec.optional else ()
         free = (layout_of(spec.name).name,) if len(spec.layouts) > 1 else ()
-        if any(layout.when is not None for layout in spec.layouts.values()):
-            whens = [layout.when for layout in spec.layouts.values() if layout.when is not None]
+        if whens := [layout.when for layout in spec.layouts.values() if layout.when is not None]:
             used = frozenset(name for when in whens for name in when.symbols())
             applies = self._layout_applies(spec)
             repairs = (*free, *own, *self.repairs(used))
