@@ -26,8 +26,8 @@ ROWS_OF_STEP = block_elements("float32")
 class Demand:
     """``pins``: draws values of variables with which calls tend to meet it; ``holds``: whether one does;
     ``workload``: what its cases are about; ``whole``: whether rows have all channels of the kernel, so that
-    its last lanes count; ``roomy``: whether tensors may be larger than those of other cases; ``beside``: values
-    that a case has as well, each where it contradicts none before."""
+    its last lanes count; ``roomy``: whether tensors may be larger than those of other cases; ``beside``:
+    values that a case has as well, each where it contradicts none before."""
 
     name: str
     pins: Callable[[np.random.Generator], Mapping[str, Any]]
