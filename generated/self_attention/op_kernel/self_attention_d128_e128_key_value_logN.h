@@ -347,7 +347,7 @@ private:
         // from the last round to the first: the last items of prompts are the smallest
         const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
-        const int64_t item = MinOf(blockIndex_ + roundOfTurn * blockCount_, tiling_.items - 1);
+        const int64_t item = blockIndex_ + roundOfTurn * blockCount_;
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;

@@ -351,12 +351,11 @@ private:
         const int64_t fullRounds = tiling_.items / blockCount_;
         // rounds alternate in direction: no block has the longest item of each
         const int64_t item =
-            MinOf(blockIndex_ + roundOfTurn * blockCount_
+            blockIndex_ + roundOfTurn * blockCount_
                 + (fullRounds > roundOfTurn
                     && (fullRounds - roundOfTurn) % 2 == 1
                     ? blockCount_ - 1 - 2 * blockIndex_
-                    : 0),
-                tiling_.items - 1);
+                    : 0);
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
