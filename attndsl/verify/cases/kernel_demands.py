@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from attndsl.base.facts import kept
-from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import TopK
 from attndsl.lowering.match.schedule_options import MANY_ROWS
 from attndsl.spec.binding.call import Call
@@ -22,7 +21,6 @@ from attndsl.verify.cases.demand import (
     FEW_POSITIONS,
     ROWS_OF_STEP,
     Demand,
-    has_one_position,
     heads_of_one_group,
     several_rows,
     size_of,
@@ -30,15 +28,8 @@ from attndsl.verify.cases.demand import (
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.selection_demands import of_sorted_blocks
 from attndsl.verify.cases.split_demands import of_split_keys
-from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE, fill_of, longest_keys_of
-
-_GROWTH = 2.0
-"""The slope of maxima that grow by more than a first tile's may before sums are rescaled: by 12 a tile."""
-_GROWING_TILES, _GROWING_HEADS = 3, 3
-"""Key tiles of a row whose sums are rescaled again, so that leaving it out is seen; heads of long rows that
-have a task for more than half of the cores, so that their keys are not split."""
+from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE
 
 
 @kept
@@ -48,54 +39,6 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     split = space.schedule.split_kv != 1 and not selects
     of_parts = of_split_keys(space) if split else of_sorted_blocks(space) if selects else ()
     return (*of_parts, *_many_heads(space), _one_row(space), _last_row(space), _one_item(space))
-
-
-@kept
-def growing(space: CaseSpace) -> Demand | None:
-    """Maxima that grow by more from tile to tile than sums in the workspace go without being rescaled for, in
-    rows of several tiles that one core sees: of prompts, asked for where a row shall have many tiles."""
-    if has_one_position(space) or any(isinstance(node, TopK) for node in space.nodes):
-        return None
-    tile = space.edges[0][0]
-    rows = (_GROWING_TILES - 1) * tile + tile // 4
-
-    def sizes() -> Mapping[str, Any]:
-        found = {GROUP: 1, **own_pages(space, 1, 2 * rows), **beyond_a_tile(space)}
-        for role in "QT":
-            found |= {name: rows} if (name := space.variable_of(role)) else {}
-        for spec in space.integers:
-            if space.measures.get(spec.name) in ("Q", "T"):
-                lengths = (longest_of(spec.name).name, longest_keys_of(spec.name))
-                found |= {**dict.fromkeys(lengths, rows), fill_of(spec.name): "full"}
-        found |= _reaching(space, found, rows)
-        extents = space.operator.axis_extents
-        few = {"B": 1, "K": _GROWING_HEADS, "N": _GROWING_HEADS}
-        for role, size in few.items():
-            found |= dict.fromkeys(
-                space.repairs(extents[role].symbols())[:1] if role in extents else (), size
-            )
-        return {name: value for name, value in found.items() if name in space.variables}
-
-    def holds(call: Call) -> bool:
-        work = work_of(space, call)
-        return work.tiles >= _GROWING_TILES and not work.split
-
-    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
-        return {FILL: RAMP, SLOPE: _GROWTH}
-
-    name = "maxima that grow along the tiles of a row"
-    return Demand(name, pins, holds, ANY, roomy=True, beside=sizes)
-
-
-def _reaching(space: CaseSpace, found: Mapping[str, Any], keys: int) -> dict[str, int]:
-    """The least value of the last size that keys depend on which gives a row so many, as of a block table."""
-    extent = space.operator.axis_extents.get("T")
-    free = sorted(extent.symbols() - found.keys()) if extent is not None else []
-    if extent is None or len(free) != 1:
-        return {}
-    legal = space.variables.get(free[0], ())
-    enough = [each for each in legal if extent.evaluate({**found, free[0]: each}) >= keys]
-    return {free[0]: min(enough)} if enough else {}
 
 
 def _one_row(space: CaseSpace) -> Demand:

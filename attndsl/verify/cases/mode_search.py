@@ -27,8 +27,9 @@ from attndsl.verify.cases.deciding_values import deciding_values
 from attndsl.verify.cases.demand import Demand
 from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
-from attndsl.verify.cases.kernel_demands import demands, growing
+from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.cases.other_calls import may_matter
+from attndsl.verify.cases.prompt_demands import of_prompts
 from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations, situations_of_kernels
 from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes
@@ -426,19 +427,26 @@ class ModeSearch:
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
-        turn of few tasks with many keys, which most of them need, of any work, or of wide rows; where rows
-        shall have many tiles, maxima that grow along them."""
+        turn of few tasks with many keys, which most of them need, of any work, or of wide rows; of prompts
+        also where rows shall have many tiles."""
         of = len(self._wanted)
         asking = (FEW, ANY, WIDE)
         if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
             return None
-        if "deep" in WORKLOADS[self._place(turn)].split():
-            return growing(self.space)
-        if WORKLOADS[self._place(turn)] not in asking:
+        is_deep, asked = self._is_deep(turn), demands(self.space)
+        if is_deep:
+            asked = of_prompts(self.space)
+        elif WORKLOADS[self._place(turn)] not in asking:
             return None
         earlier = range(turn % of + of * len(FIRST), turn, of)
-        before = sum(WORKLOADS[self._place(each)] in asking for each in earlier)
-        return demands(self.space)[before] if before < len(demands(self.space)) else None
+        before = sum(
+            self._is_deep(each) if is_deep else WORKLOADS[self._place(each)] in asking for each in earlier
+        )
+        return asked[before] if before < len(asked) else None
+
+    def _is_deep(self, turn: int) -> bool:
+        """Whether it is a turn of rows with many tiles that one core sees."""
+        return "deep" in WORKLOADS[self._place(turn)].split()
 
     def _first(self, turn: int) -> tuple[str, str] | None:
         """Data and work of one of the first cases of a wanted kernel; None of others."""

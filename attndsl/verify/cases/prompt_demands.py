@@ -1,0 +1,109 @@
+"""What cases of kernels of prompts are asked for where a row shall have many key tiles: maxima that grow
+along them, and as many long tasks as there are cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attndsl.base.facts import kept
+from attndsl.expr.argument_facts import longest_of
+from attndsl.graph.nodes import TopK
+from attndsl.lowering.match.schedule_options import MANY_ROWS
+from attndsl.spec.binding.call import Call
+from attndsl.verify.cases.demand import ROWS_OF_STEP, Demand, has_one_position
+from attndsl.verify.cases.features import work_of
+from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE, fill_of, longest_keys_of
+
+_GROWTH = 2.0
+"""The slope of maxima that grow by more than a first tile's may before sums are rescaled: by 12 a tile."""
+_GROWING_TILES, _GROWING_HEADS = 3, 3
+"""Key tiles of a row whose sums are rescaled again, so that leaving it out is seen; heads of long rows that
+have a task for more than half of the cores, so that their keys are not split."""
+
+
+@kept
+def of_prompts(space: CaseSpace) -> tuple[Demand, ...]:
+    """Those of an operator whose batch rows have several positions and that selects no blocks of keys."""
+    if has_one_position(space) or any(isinstance(node, TopK) for node in space.nodes):
+        return ()
+    return (_growing(space), _long_tasks(space))
+
+
+@dataclass(frozen=True)
+class _Prompts:
+    """Batch rows of equal lengths, and their heads, each with keys of its own."""
+
+    batch: int
+    heads: int
+    positions: int
+    keys: int
+
+    def values(self, space: CaseSpace) -> dict[str, int | str]:
+        """The variables of a space that make them; those that contradict others are left out by who asks."""
+        found: dict[str, Any] = {GROUP: 1, **own_pages(space, self.batch, 2 * self.keys)}
+        for role, size in (("Q", self.positions), ("T", self.keys)):
+            if name := space.variable_of(role):
+                found.setdefault(name, size)  # rows may have as many keys as positions
+        for spec in space.integers:
+            measure, name = space.measures.get(spec.name), longest_of(spec.name).name
+            if measure in ("Q", "T"):
+                found |= {name: self.positions if measure == "Q" else self.keys, fill_of(spec.name): "full"}
+                found |= {longest_keys_of(spec.name): self.keys}
+        found |= _reaching(space, found, self.keys)
+        for role, size in (("B", self.batch), ("K", self.heads), ("N", self.heads)):
+            extent = space.operator.axis_extents.get(role)
+            behind = space.repairs(extent.symbols()) if extent is not None else ()
+            found |= dict.fromkeys(behind[:1], size)
+        return {name: value for name, value in found.items() if name in space.variables}
+
+
+def _growing(space: CaseSpace) -> Demand:
+    """Maxima that grow by more from tile to tile than sums in the workspace go without being rescaled for, in
+    rows of several tiles that one core sees."""
+    tile = space.edges[0][0]
+    rows = (_GROWING_TILES - 1) * tile + tile // 4
+    prompts = _Prompts(batch=1, heads=_GROWING_HEADS, positions=rows, keys=rows)
+
+    def holds(call: Call) -> bool:
+        work = work_of(space, call)
+        return work.tiles >= _GROWING_TILES and not work.split
+
+    def sizes() -> Mapping[str, Any]:
+        return {**beyond_a_tile(space), **prompts.values(space)}
+
+    name = "maxima that grow along the tiles of a row"
+    pins = {FILL: RAMP, SLOPE: _GROWTH}
+    return Demand(name, lambda rng: pins, holds, ANY, roomy=True, beside=sizes)
+
+
+def _long_tasks(space: CaseSpace) -> Demand:
+    """A task for each core of more rows than a step works on, over two tiles where rows may have more keys
+    than positions: tasks of two halves."""
+    cores, tile = space.operator.device.aic, space.edges[0][0]
+    positions, keys = MANY_ROWS + ROWS_OF_STEP, tile + tile // 8
+    prompts = _Prompts(batch=1, heads=cores, positions=positions, keys=keys)
+
+    def holds(call: Call) -> bool:
+        sizes = call.extents
+        return sizes.get("B", 1) * sizes.get("K", 1) >= cores and sizes.get("Q", 1) > MANY_ROWS
+
+    def sizes() -> Mapping[str, Any]:
+        return prompts.values(space)
+
+    name = "a task of many rows for each core"
+    return Demand(name, lambda rng: {FILL: RAMP}, holds, ANY, roomy=True, beside=sizes)
+
+
+def _reaching(space: CaseSpace, found: Mapping[str, Any], keys: int) -> dict[str, int]:
+    """The least value of the last size that keys depend on which gives a row so many, as of a block table."""
+    extent = space.operator.axis_extents.get("T")
+    free = sorted(extent.symbols() - found.keys()) if extent is not None else []
+    if extent is None or len(free) != 1:
+        return {}
+    legal = space.variables.get(free[0], ())
+    enough = [each for each in legal if extent.evaluate({**found, free[0]: each}) >= keys]
+    return {free[0]: min(enough)} if enough else {}
