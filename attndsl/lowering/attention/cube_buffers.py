@@ -56,11 +56,22 @@ def cube_buffers(context: Context) -> CubeBuffers:
     band: Expr = rows if bands == 1 else context.rows_per_band
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
     # those of the next item arrive while the last are in use, unless L1 and events are short
-    queries = _slots(context.schedule.query_slots, 2 if context.continuous and not keeps_keys(context) else 1)
+    queries = (
+        1
+        if context.halves
+        else _slots(context.schedule.query_slots, 2 if context.continuous and not keeps_keys(context) else 1)
+    )
     depth = maximum(base_k, size) if holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer("queryL1", l1, dtype, rows * size, "query rows of the task, Nz", queries),
+        query=buffer(
+            "queryL1",
+            l1,
+            dtype,
+            rows * size * (2 if context.halves else 1),
+            "query rows of the task, Nz",
+            queries,
+        ),
         key=buffer("keyL1", l1, dtype, in_l1_of_keys, "key block, Nz", key_slots),
         prob=buffer(
             "probL1",
@@ -70,14 +81,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
             "probabilities of a key tile, Nz" if bands == 1 else "probabilities of a band of rows, Nz",
             2,
         ),
-        value=buffer(
-            "valueL1",
-            l1,
-            dtype,
-            in_l1,
-            in_l1_is,
-            few,
-        ),
+        value=context.inventory.buffer("valueL1", l1, dtype, in_l1, in_l1_is, few, by_step=context.halves),
         left=buffer("leftL0", l0a, dtype, band * depth, "left operand, Zz", 2),
         right=buffer("rightL0", l0b, dtype, maximum(keys, values), "right operand, Zn", 2),
         product=buffer(
@@ -183,5 +187,5 @@ def _check_depths(context: Context) -> None:
 
 def keys_of_piece(context: Context) -> Named:
     """Keys of the probabilities that L1 holds of a band in one slot."""
-    keys = minimum(context.tile_keys, 2 * context.base_k)
+    keys = context.base_k if context.halves else minimum(context.tile_keys, 2 * context.base_k)
     return context.inventory.constant("probPiece", keys, "keys of the probabilities of a band in L1, a slot")

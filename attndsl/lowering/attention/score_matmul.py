@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
+from attndsl.lowering.attention.halves import each_half, first_fractal
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
@@ -43,7 +44,8 @@ _N0 = Symbol("n0")
 
 def load_query(context: Context) -> Stage:
     """The rows of the task to L1, once an item."""
-    load = context.rows.load_query(context, cube_buffers(context).query)
+    query = cube_buffers(context).query
+    load = each_half(context, lambda rows: rows.load_query(context, query))
     if context.continuous or context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return context.stage(
@@ -236,7 +238,8 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
         m=FRACTALS_OF_BAND * FRACTAL_SIZE,
         where=where,
     )
-    left = left_operand(b.query, b.left, as_expr(0), depth, band=(BAND // FRACTAL_SIZE, FRACTALS_OF_BAND))
+    band = (first_fractal(context) + BAND // FRACTAL_SIZE, FRACTALS_OF_BAND)
+    left = left_operand(b.query, b.left, as_expr(0), depth, band=band)
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
     one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
     if sees_by_band(context):

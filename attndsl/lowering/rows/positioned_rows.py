@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
@@ -56,6 +56,7 @@ class PositionedRows(RowSpace):
     """The heads of some neighbouring positions of one batch row.
 
     Attributes:
+        halves: a task may have twice the rows that a step takes. ``in_l1``: elements of L1 before the rows.
         valid: queries of each batch row, None for all.
         whole_positions: a vector core has all heads of its positions.
         alike: so many positions, from a multiple of it on, read the same keys, and a task has no others; None
@@ -65,6 +66,8 @@ class PositionedRows(RowSpace):
     valid: nodes.Node | None
     whole_positions: bool = False
     alike: Expr | None = None
+    halves: bool = False
+    in_l1: Expr = field(default_factory=lambda: Const(0))
 
     @property
     def one_position(self) -> bool:
@@ -97,7 +100,7 @@ class PositionedRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        queries = positions_of_rows(emit.max_rows, heads)
+        held = queries = positions_of_rows(emit.max_rows, heads)
         if self.whole_positions:
             queries = VECTOR_CORES * self._positions_per_core(emit, heads)
         if self.alike is not None:
@@ -110,13 +113,14 @@ class PositionedRows(RowSpace):
             * tiling_field_ref("headTiles")
             * tiling_field_ref(tiles.tiles)
         )
-        return heads * tiling_field_ref(tiles.per_task), tasks
+        rows = heads * tiling_field_ref(tiles.per_task)
+        return (minimum(rows, heads * held) if self.halves else rows), tasks
 
     def _tiles(self, emit: Emitter) -> PositionTiles:
         several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
         if self.alike is not None:
             return PositionTiles(mixed=False, attention_name=emit.attention_name)
-        return PositionTiles(mixed=several and not self.whole_positions)
+        return PositionTiles(mixed=several and not self.whole_positions, halves=self.halves)
 
     def sizes_differ(self, emit: Emitter) -> bool:
         return self._tiles(emit).mixed
@@ -147,13 +151,16 @@ class PositionedRows(RowSpace):
 
     # Rows -----------------------------------------------------------------------------------------------
 
+    def place_in_l1(self) -> Expr:
+        return self.in_l1
+
     def load_rows(self, emit: Emitter, target: Buffer, tensor: GlobalTensor) -> Statement:
         """In one copy, position by position where pitches exceed its limits."""
         name, dim = self.query.name, emit.head_dim
         pitch = emit.stride(name, self.run_axis)
         first = self.offset(emit, name, FIRST_HEAD, FIRST_QUERY)
         one_head = LoadNz(
-            dst=target.region(),
+            dst=target.region(self.in_l1),
             src=tensor.region(first, QUERIES, dim, pitch),
             padded_rows=ROW_FRACTALS * FRACTAL_SIZE,
             where=self.where,
@@ -165,7 +172,7 @@ class PositionedRows(RowSpace):
         several: Statement = by_position
         if self.heads_are_neighbours(emit):
             all_heads = LoadNz(
-                dst=target.region(),
+                dst=target.region(self.in_l1),
                 src=tensor.region(first, HEADS, dim, emit.stride(name, "N")),
                 padded_rows=ROW_FRACTALS * FRACTAL_SIZE,
                 matrices=QUERIES,

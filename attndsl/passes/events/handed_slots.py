@@ -33,6 +33,7 @@ from attndsl.tile.statements import (
     KeepScalars,
     Seq,
     SetEvent,
+    Shared,
     Stage,
     Statement,
     seq,
@@ -62,27 +63,41 @@ def free_events(tree: Seq) -> dict[Group, SetEvent]:
     """
     found: dict[Group, SetEvent] = {}
     by_group: dict[Group, list[_Part]] = {}
+    count = 0
     for item in _parts(tree):
+        if isinstance(item.part, Shared):
+            found[item.part.buffers] = _free_event(item.part.buffers, *_proved_to_be_shared(item))
+            count += 1
+            continue
         by_group.setdefault(item.part.buffers, []).append(item)
-    if sum(map(len, by_group.values())) != sum(isinstance(item, Handed) for item in tree.walk()):
+    if count + sum(map(len, by_group.values())) != sum(isinstance(item, Handed) for item in tree.walk()):
         raise InternalError("a stage does not reach its part of a lifetime once in each execution")
     for group, parts in by_group.items():
-        writer, reader = _proved(group, parts)
-        found[group] = SetEvent(
-            name=f"{group[0].name}Free{reader.value}{writer.value}",
-            source=reader,
-            target=writer,
-            ids=group[0].slots,
-            slot_of=group[0],
-            reuse=True,
-            buffers=group,
-            where=group[0].where,
-        )
+        found[group] = _free_event(group, *_proved(group, parts))
     return found
+
+
+def _free_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
+    return SetEvent(
+        name=f"{group[0].name}Free{reader.value}{writer.value}",
+        source=reader,
+        target=writer,
+        ids=group[0].slots,
+        slot_of=group[0],
+        reuse=True,
+        buffers=group,
+        where=group[0].where,
+    )
 
 
 def with_free_event(part: Handed, free: SetEvent) -> Statement:
     """A part of a lifetime with the wait for its slot, or with what says that it is free."""
+    if isinstance(part, Shared):
+        wait, free_again = (
+            If(condition=part.first, then=seq(wait_for(free))),
+            If(condition=part.last, then=seq(free)),
+        )
+        return part.with_children((seq(wait, part.body, free_again),))
     body = seq(wait_for(free), part.body) if part.begins else seq(part.body, free)
     return part.with_children((body,))
 
@@ -136,6 +151,31 @@ def _proved(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
     writers, readers = _pipes(begin.part, group)
     later = _pipes(end.part, group)
     if len(writers) != 1 or len(readers) != 1 or writers == readers or later != (set(), readers):
+        raise InternalError(f"{name} needs one pipe that writes it first, and another one that reads it")
+    return writers.pop(), readers.pop()
+
+
+def _proved_to_be_shared(item: _Part) -> tuple[Pipe, Pipe]:
+    """The pipe that writes the buffers of a lifetime that halves share, and the one that reads them.
+
+    Halves take iterations in turn (``half`` is the iteration modulo their number), and a stage has work in
+    all halves of a tile or in none: so the first half, which waits and writes, and the last, which says that
+    the slot is free, alternate.
+    """
+    part, group = item.part, item.part.buffers
+    assert isinstance(part, Shared)
+    name = group[0].name
+    under = [each for each in part.body.body if isinstance(each, If) and each.condition.same(part.first)]
+    inside = {id(each) for branch in under for each in branch.then.walk()}
+    for each in part.walk():
+        if (
+            isinstance(each, Instruction)
+            and not set(group).isdisjoint(each.writes())
+            and id(each) not in inside
+        ):
+            raise InternalError(f"{name} is written for other halves than the first")
+    writers, readers = _pipes(part, group)
+    if len(writers) != 1 or len(readers) != 1 or writers == readers:
         raise InternalError(f"{name} needs one pipe that writes it first, and another one that reads it")
     return writers.pop(), readers.pop()
 
