@@ -16,7 +16,7 @@ other buffers. What orders them is proved from the form of the program:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Expr
@@ -93,13 +93,25 @@ def _free_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
 def with_free_event(part: Handed, free: SetEvent) -> Statement:
     """A part of a lifetime with the wait for its slot, or with what says that it is free."""
     if isinstance(part, Shared):
-        wait, free_again = (
-            If(condition=part.first, then=seq(wait_for(free))),
-            If(condition=part.last, then=seq(free)),
-        )
-        return part.with_children((seq(wait, part.body, free_again),))
+        return _with_events_of_halves(part, free)
     body = seq(wait_for(free), part.body) if part.begins else seq(part.body, free)
     return part.with_children((body,))
+
+
+def _with_events_of_halves(part: Shared, free: SetEvent) -> Statement:
+    """The body of a lifetime that halves share: the first half waits for the slot, fills it and sees it filled."""
+    events = [each for each in part.body.body if _is_of(each, part.buffers)]
+    others = [each for each in part.body.body if not _is_of(each, part.buffers)]
+    filled = [each for each in others if isinstance(each, If) and each.condition.same(part.first)]
+    if len(filled) != 1 or others[0] is not filled[0]:
+        raise InternalError(f"{part.buffers[0].name} is not filled first, once, in the first half")
+    begin = replace(filled[0], then=seq(wait_for(free), filled[0].then, *events))
+    end = If(condition=part.last, then=seq(free))
+    return part.with_children((seq(begin, *others[1:], end),))
+
+
+def _is_of(statement: Statement, group: Group) -> bool:
+    return isinstance(statement, SetEvent) and set(statement.buffers) <= set(group)
 
 
 def _parts(tree: Seq) -> Iterator[_Part]:
