@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, maximum, minimum
+from attndsl.lowering.attention.halves import key_blocks, shares_keys
 from attndsl.lowering.attention.kept_keys import keeps_keys, other_channels
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import DoesNotFit, NotLowered
@@ -72,7 +73,15 @@ def cube_buffers(context: Context) -> CubeBuffers:
             "query rows of the task, Nz",
             queries,
         ),
-        key=buffer("keyL1", l1, dtype, in_l1_of_keys, "key block, Nz", key_slots),
+        key=context.inventory.buffer(
+            "keyL1",
+            l1,
+            dtype,
+            in_l1_of_keys,
+            "key block, Nz",
+            key_blocks(context) if shares_keys(context) else key_slots,
+            by_step=shares_keys(context),
+        ),
         prob=buffer(
             "probL1",
             l1,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Const, Expr, ceil_div, minimum, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum, select
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_QUERY,
@@ -83,6 +83,9 @@ def _halved(context: Context) -> Context:
     return replace(context, halves=True, rows=replace(context.rows, halves=True))
 
 
+KEY_BLOCK = Symbol("keyBlock0")
+"""The running block of keys of a tile, which has a slot of its own in L1."""
+_MOST_BLOCKS = 4
 _OF_TASK = {FIRST_QUERY: TASK_FIRST, QUERIES: TASK_QUERIES, TASK_ROWS: ROWS_OF_TASK}
 
 
@@ -148,9 +151,21 @@ def first_fractal(context: Context) -> Expr:
     return HALF * (context.max_rows * context.padded_head_size // (FRACTAL_SIZE * FRACTAL_SIZE))
 
 
-def shared(context: Context, block: Buffer, load: Statement, operands: Statement) -> Statement:
+def key_blocks(context: Context) -> int:
+    """Blocks of a tile of keys, as matrix multiplies take them."""
+    return -(-context.schedule.tile_k // context.schedule.base_n)
+
+
+def shares_keys(context: Context) -> bool:
+    """Whether the keys of a tile stay in L1 for both halves: there is an event for each of a few blocks."""
+    return context.halves and key_blocks(context) <= _MOST_BLOCKS
+
+
+def shared(
+    context: Context, block: Buffer, load: Statement, operands: Statement, slot: Symbol = SLOT
+) -> Statement:
     """``operands``, with what they come from in L1, where it stays for all halves."""
     first = HALF == 0
     note = Note(text="to L1, where it stays for the other half, then to L0A and L0B")
     body = seq(If(condition=first, then=seq(note, load)), operands)
-    return Shared(buffers=(block,), slot=SLOT, begins=True, first=first, last=HALF == HALVES - 1, body=body)
+    return Shared(buffers=(block,), slot=slot, begins=True, first=first, last=HALF == HALVES - 1, body=body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
-from attndsl.lowering.attention.halves import each_half, first_fractal
+from attndsl.lowering.attention.halves import KEY_BLOCK, each_half, first_fractal, shared, shares_keys
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
@@ -245,7 +245,11 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     if sees_by_band(context):
         one = If(condition=_N0 < KEYS_OF_BAND, then=seq(one))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
-    return in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, over_bands(context, one))))
+    operands = Alloc(buffers=(b.right,), body=seq(right, over_bands(context, one)))
+    if shares_keys(context):
+        block = Let(symbol=KEY_BLOCK, value=_N0 // context.base_n)
+        return seq(block, shared(context, b.key, load, operands, KEY_BLOCK))
+    return in_l1(b.key, load, operands)
 
 
 def _left_query(context: Context) -> Statement:

@@ -142,6 +142,8 @@ def _parts_of_stages(
 def _always_reached(statement: Statement) -> Iterator[Handed]:
     if isinstance(statement, Handed):
         yield statement
+    elif isinstance(statement, For):
+        yield from (each for each in _always_reached(statement.body) if isinstance(each, Shared))
     elif isinstance(statement, Seq | Alloc):
         for child in statement.children():
             yield from _always_reached(child)
