@@ -138,10 +138,7 @@ class PositionTiles:
             ceil_div(groups * ceil_div(positions, few), CORES) * few,
             "query positions of the busiest core, if all tasks are small",
         )
-        total, parts = (
-            emit.inventory.host_constant(name, value, meaning)
-            for (name, meaning), value in zip(_SHARES, reversed(_WORTH), strict=True)
-        )
+        total, parts = _share(emit)
         uneven = of_small * total < minimum(of_whole, of_all) * parts
         mixed = select(of_whole < of_all, whole, all_large)
         filled = groups * all_large
@@ -184,7 +181,8 @@ class PositionTiles:
             ceil_div(groups * large, CORES) * most + ceil_div(maximum(0, small - free), CORES) * few,
             "query positions of the busiest core with large and small tasks",
         )
-        pays = (each > most) & (groups * fewest >= CORES) & (rounds * each <= busiest)
+        total, parts = _share(emit)
+        pays = (each > most) & (groups * fewest >= CORES) & (rounds * each * parts <= busiest * total)
         return select(pays, count, large), select(pays, each, most)
 
     # In the kernel ----------------------------------------------------------------------------------------
@@ -245,6 +243,15 @@ class PositionTiles:
                 value=task // (tiles * _HEAD_TASKS) * _HEAD_TASKS + _FIRST_HEAD_TASK + _IN_GROUP % _WIDTH,
             ),
         ]
+
+
+def _share(emit: Emitter) -> tuple[Expr, Expr]:
+    """:data:`_WORTH` as the plan has it: whole and parts."""
+    total, parts = (
+        emit.inventory.host_constant(name, value, meaning)
+        for (name, meaning), value in zip(_SHARES, reversed(_WORTH), strict=True)
+    )
+    return total, parts
 
 
 def _head_tasks_on_host() -> Expr:
