@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, maximum, minimum
-from attndsl.lowering.attention.halves import key_blocks, shares_keys
+from attndsl.lowering.attention.halves import blocks_of_slot, shares_keys
+from attndsl.lowering.attention.halves import key_slots as slots_of_keys
 from attndsl.lowering.attention.kept_keys import keeps_keys, other_channels
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import DoesNotFit, NotLowered
@@ -51,27 +52,26 @@ def cube_buffers(context: Context) -> CubeBuffers:
     if keeps_keys(context):
         others = other_channels(context)
         in_l1_of_keys, key_slots = base_n * (base_k if others is None else _part(others, base_k)), 1
+    if shares_keys(context):
+        in_l1_of_keys, key_slots = keys * blocks_of_slot(context), slots_of_keys(context)
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     in_l1, in_l1_is = _values_in_l1(context, values, columns)
     bands = bands_of_task(context)
     band: Expr = rows if bands == 1 else context.rows_per_band
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
     # those of the next item arrive while the last are in use, unless L1 and events are short
-    queries = (
-        1
-        if context.halves
-        else _slots(context.schedule.query_slots, 2 if context.continuous and not keeps_keys(context) else 1)
-    )
+    queries = _slots(context.schedule.query_slots, 2 if context.continuous and not keeps_keys(context) else 1)
     depth = maximum(base_k, size) if holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer(
+        query=context.inventory.buffer(
             "queryL1",
             l1,
             dtype,
-            rows * size * (2 if context.halves else 1),
+            rows * size,
             "query rows of the task, Nz",
             queries,
+            by_step=context.halves,
         ),
         key=context.inventory.buffer(
             "keyL1",
@@ -79,7 +79,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
             dtype,
             in_l1_of_keys,
             "key block, Nz",
-            key_blocks(context) if shares_keys(context) else key_slots,
+            key_slots,
             by_step=shares_keys(context),
         ),
         prob=buffer(

@@ -11,11 +11,13 @@ the beginning of each stage. A task of few rows has one half.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Const, Expr, Symbol, ceil_div, minimum, select
+from attndsl.expr import Compare, Expr, Symbol, ceil_div, minimum, select
+from attndsl.lowering.attention.item_steps import first_step, key_steps
+from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_QUERY,
@@ -35,11 +37,10 @@ from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.positioned_rows import PositionedRows
-from attndsl.lowering.rows.row_space import RowSpace
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions.cube import FRACTAL_SIZE
+from attndsl.tile.instructions import LoadNz
 from attndsl.tile.scalars import free
-from attndsl.tile.statements import For, If, Let, Note, Shared, Stage, Statement, seq
+from attndsl.tile.statements import If, Let, Note, Shared, Stage, Statement, rewrite, seq
 
 
 def _rows_are_not_cut(context: Context) -> bool:
@@ -83,9 +84,10 @@ def _halved(context: Context) -> Context:
     return replace(context, halves=True, rows=replace(context.rows, halves=True))
 
 
-KEY_BLOCK = Symbol("keyBlock0")
-"""The running block of keys of a tile, which has a slot of its own in L1."""
-_MOST_BLOCKS = 4
+KEY_SLOT, _QUERY_SLOT = Symbol("keySlot"), Symbol("querySlot")
+"""The slots in L1 of the running blocks of keys, and of the queries of the half."""
+_KEY_SLOTS = 2
+"""Slots of the keys of a tile in L1, at most: as many events as a pair of pipes has left."""
 _OF_TASK = {FIRST_QUERY: TASK_FIRST, QUERIES: TASK_QUERIES, TASK_ROWS: ROWS_OF_TASK}
 
 
@@ -134,31 +136,47 @@ def _rows_of_half(context: Context) -> list[Statement]:
     ]
 
 
-def each_half(context: Context, load: Callable[[RowSpace], Statement]) -> Statement:
-    """The rows of an item to L1, those of each half as a matrix of their own."""
-    if not context.halves:
-        return load(context.rows)
-    assert isinstance(context.rows, PositionedRows)
-    place = HALF * (context.max_rows * context.padded_head_size)
-    rows = replace(context.rows, in_l1=place)
-    return For(var=HALF, end=HALVES, body=seq(*_rows_of_half(context), load(rows)), runs=True)
-
-
-def first_fractal(context: Context) -> Expr:
-    """Fractals of queries in L1 before those of the step's half."""
-    if not context.halves:
-        return Const(0)
-    return HALF * (context.max_rows * context.padded_head_size // (FRACTAL_SIZE * FRACTAL_SIZE))
-
-
-def key_blocks(context: Context) -> int:
-    """Blocks of a tile of keys, as matrix multiplies take them."""
-    return -(-context.schedule.tile_k // context.schedule.base_n)
+def blocks_of_slot(context: Context) -> int:
+    """Blocks of keys, as matrix multiplies take them, in a slot of those in L1; there is an event for a slot."""
+    return -(-context.schedule.tile_k // (context.schedule.base_n * _KEY_SLOTS))
 
 
 def shares_keys(context: Context) -> bool:
-    """Whether the keys of a tile stay in L1 for both halves: there is an event for each of a few blocks."""
-    return context.halves and key_blocks(context) <= _MOST_BLOCKS
+    """Whether the keys of a tile stay in L1 for both halves."""
+    return context.halves
+
+
+def key_slots(context: Context) -> int:
+    """Slots of the keys of a tile."""
+    return -(-context.schedule.tile_k // (context.schedule.base_n * blocks_of_slot(context)))
+
+
+def shifted(load: Statement, block: Buffer, place: Expr) -> Statement:
+    """A load to a place of a buffer that is so many elements further on."""
+
+    def change(statement: Statement) -> Statement:
+        if isinstance(statement, LoadNz) and statement.dst.buffer is block:
+            return replace(statement, dst=replace(statement.dst, offset=statement.dst.offset + place))
+        return statement
+
+    found = rewrite(load, change)
+    assert found is not None
+    return found
+
+
+def of_queries(context: Context, query: Buffer, load: Statement, body: Statement) -> Statement:
+    """The scores of a tile: the first one of a half loads its queries, which the last one gives back."""
+    slot = Let(symbol=_QUERY_SLOT, value=(items_begun(context) * HALVES + HALF) % query.slots)
+    note = Note(text="query rows of the half to L1")
+    held = Shared(
+        buffers=(query,),
+        slot=_QUERY_SLOT,
+        begins=True,
+        first=first_step(context),
+        last=Compare(">=", TILE, key_steps(context) - HALVES),
+        body=seq(If(condition=first_step(context), then=seq(note, load)), body),
+    )
+    return seq(slot, held)
 
 
 def shared(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
@@ -56,7 +56,7 @@ class PositionedRows(RowSpace):
     """The heads of some neighbouring positions of one batch row.
 
     Attributes:
-        halves: a task may have twice the rows that a step takes. ``in_l1``: elements of L1 before the rows.
+        halves: a task may have twice the rows that a step takes.
         valid: queries of each batch row, None for all.
         whole_positions: a vector core has all heads of its positions.
         alike: so many positions, from a multiple of it on, read the same keys, and a task has no others; None
@@ -67,7 +67,6 @@ class PositionedRows(RowSpace):
     whole_positions: bool = False
     alike: Expr | None = None
     halves: bool = False
-    in_l1: Expr = field(default_factory=lambda: Const(0))
 
     @property
     def one_position(self) -> bool:
@@ -151,16 +150,13 @@ class PositionedRows(RowSpace):
 
     # Rows -----------------------------------------------------------------------------------------------
 
-    def place_in_l1(self) -> Expr:
-        return self.in_l1
-
     def load_rows(self, emit: Emitter, target: Buffer, tensor: GlobalTensor) -> Statement:
         """In one copy, position by position where pitches exceed its limits."""
         name, dim = self.query.name, emit.head_dim
         pitch = emit.stride(name, self.run_axis)
         first = self.offset(emit, name, FIRST_HEAD, FIRST_QUERY)
         one_head = LoadNz(
-            dst=target.region(self.in_l1),
+            dst=target.region(),
             src=tensor.region(first, QUERIES, dim, pitch),
             padded_rows=ROW_FRACTALS * FRACTAL_SIZE,
             where=self.where,
@@ -172,7 +168,7 @@ class PositionedRows(RowSpace):
         several: Statement = by_position
         if self.heads_are_neighbours(emit):
             all_heads = LoadNz(
-                dst=target.region(self.in_l1),
+                dst=target.region(),
                 src=tensor.region(first, HEADS, dim, emit.stride(name, "N")),
                 padded_rows=ROW_FRACTALS * FRACTAL_SIZE,
                 matrices=QUERIES,

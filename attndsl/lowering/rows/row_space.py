@@ -233,10 +233,6 @@ class RowSpace(ABC):
         scaled = self.load_rows(emit, target, self.scaled.tensor(emit))
         return If(condition=self.scaled.is_scaled(emit), then=seq(scaled), otherwise=seq(plain))
 
-    def place_in_l1(self) -> Expr:
-        """Elements of the buffer before the rows."""
-        return Const(0)
-
     @abstractmethod
     def load_rows(self, emit: Emitter, target: Buffer, tensor: GlobalTensor) -> Statement:
         """The task's rows of a tensor that is stored as queries are, to L1 in Nz."""
@@ -250,7 +246,7 @@ class RowSpace(ABC):
         if not self.heads_are_neighbours(emit):
             return load_matrix(emit, target, segment, padded_rows, Const(0), dim)
         source = tensor.region(offset, HEADS, dim, segment.pitch)  # heads side by side: a short pitch
-        place = target.region(self.place_in_l1() + at * fractal_depth(target.dtype))
+        place = target.region(at * fractal_depth(target.dtype))
         return LoadNz(dst=place, src=source, padded_rows=padded_rows, where=self.where)
 
     def heads_are_neighbours(self, emit: Emitter) -> bool:

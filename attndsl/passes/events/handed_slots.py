@@ -142,6 +142,8 @@ def _parts_of_stages(
 def _always_reached(statement: Statement) -> Iterator[Handed]:
     if isinstance(statement, Handed):
         yield statement
+        if isinstance(statement, Shared):
+            yield from _always_reached(statement.body)
     elif isinstance(statement, For):
         yield from (each for each in _always_reached(statement.body) if isinstance(each, Shared))
     elif isinstance(statement, Seq | Alloc):
