@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from attndsl.base.facts import kept
 from attndsl.expr import Expr, Named, maximum, minimum
-from attndsl.lowering.attention.halves import blocks_of_slot, shares_keys
-from attndsl.lowering.attention.halves import key_slots as slots_of_keys
 from attndsl.lowering.attention.kept_keys import keeps_keys, other_channels
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import DoesNotFit, NotLowered
@@ -52,8 +50,6 @@ def cube_buffers(context: Context) -> CubeBuffers:
     if keeps_keys(context):
         others = other_channels(context)
         in_l1_of_keys, key_slots = base_n * (base_k if others is None else _part(others, base_k)), 1
-    if shares_keys(context):
-        in_l1_of_keys, key_slots = keys * blocks_of_slot(context), slots_of_keys(context)
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     in_l1, in_l1_is = _values_in_l1(context, values, columns)
     bands = bands_of_task(context)
@@ -73,15 +69,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
             queries,
             by_step=context.halves,
         ),
-        key=context.inventory.buffer(
-            "keyL1",
-            l1,
-            dtype,
-            in_l1_of_keys,
-            "key block, Nz",
-            key_slots,
-            by_step=shares_keys(context),
-        ),
+        key=buffer("keyL1", l1, dtype, in_l1_of_keys, "key block, Nz", key_slots),
         prob=buffer(
             "probL1",
             l1,
@@ -90,7 +78,15 @@ def cube_buffers(context: Context) -> CubeBuffers:
             "probabilities of a key tile, Nz" if bands == 1 else "probabilities of a band of rows, Nz",
             2,
         ),
-        value=context.inventory.buffer("valueL1", l1, dtype, in_l1, in_l1_is, few, by_step=context.halves),
+        value=context.inventory.buffer(
+            "valueL1",
+            l1,
+            dtype,
+            in_l1,
+            in_l1_is,
+            few,
+            by_step=context.halves,
+        ),
         left=buffer("leftL0", l0a, dtype, band * depth, "left operand, Zz", 2),
         right=buffer("rightL0", l0b, dtype, maximum(keys, values), "right operand, Zn", 2),
         product=buffer(
@@ -196,5 +192,5 @@ def _check_depths(context: Context) -> None:
 
 def keys_of_piece(context: Context) -> Named:
     """Keys of the probabilities that L1 holds of a band in one slot."""
-    keys = context.base_k if context.halves else minimum(context.tile_keys, 2 * context.base_k)
+    keys = minimum(context.tile_keys, 2 * context.base_k)
     return context.inventory.constant("probPiece", keys, "keys of the probabilities of a band in L1, a slot")

@@ -1,12 +1,12 @@
-"""Tasks of two halves, which take the steps of an item in turn and share the keys and values of each tile.
+"""Tasks of two halves, which take the steps of an item in turn and share the values of each tile in L1.
 
-A task has up to twice the rows that a step works on. Step ``halves * t + half`` is tile t with the rows of one
-half, so that the slots of rings are those of a half, while keys and values of a tile come to L1 once for both:
-
-    half 0 of tile 0, half 1 of tile 0, half 0 of tile 1, ...
+A task has up to twice the rows that a step works on. Step ``halves * t + half`` is tile t with the rows of
+one half: half 0 of tile 0, half 1 of tile 0, half 0 of tile 1, ... So the slots of rings are those of a half,
+as large as without halves, while the values of a tile come to L1 once for both. Keys come for each half: they
+would need more events than a pair of pipes has.
 
 To what works on a step its half is the task: the scalars of the task's rows are made of those of the item at
-the beginning of each stage. A task of few rows has one half.
+the beginning of each stage. A task of no more rows than a step works on has one half.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Compare, Expr, Symbol, ceil_div, minimum, select
+from attndsl.expr import Compare, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.item_steps import first_step, key_steps
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
@@ -38,14 +38,17 @@ from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.positioned_rows import PositionedRows
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import LoadNz
 from attndsl.tile.scalars import free
-from attndsl.tile.statements import If, Let, Note, Shared, Stage, Statement, rewrite, seq
+from attndsl.tile.statements import If, Let, Note, Shared, Stage, Statement, seq
 
 
 def _rows_are_not_cut(context: Context) -> bool:
     rows = context.rows
     return not isinstance(rows, PositionedRows) or rows.whole_positions or rows.alike is not None
+
+
+def _has_wide_values(context: Context) -> bool:
+    return context.signature.padded_value_size > context.schedule.columns
 
 
 ALTERNATING_HALVES = Way[Context](
@@ -54,6 +57,7 @@ ALTERNATING_HALVES = Way[Context](
     other="none",
     obstacles=(
         ("unless weighted sums are added up in the workspace", lambda context: not context.gathers_sums),
+        ("with more channels of values than one matrix multiply takes", _has_wide_values),
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
         (f"with {BAND_ROWS} rows a task or fewer", lambda context: context.schedule.max_rows <= BAND_ROWS),
         ("unless tasks have neighbouring positions of a batch row", _rows_are_not_cut),
@@ -84,10 +88,8 @@ def _halved(context: Context) -> Context:
     return replace(context, halves=True, rows=replace(context.rows, halves=True))
 
 
-KEY_SLOT, _QUERY_SLOT = Symbol("keySlot"), Symbol("querySlot")
-"""The slots in L1 of the running blocks of keys, and of the queries of the half."""
-_KEY_SLOTS = 2
-"""Slots of the keys of a tile in L1, at most: as many events as a pair of pipes has left."""
+_QUERY_SLOT = Symbol("querySlot")
+"""The slot in L1 of the queries of the step's half."""
 _OF_TASK = {FIRST_QUERY: TASK_FIRST, QUERIES: TASK_QUERIES, TASK_ROWS: ROWS_OF_TASK}
 
 
@@ -136,34 +138,6 @@ def _rows_of_half(context: Context) -> list[Statement]:
     ]
 
 
-def blocks_of_slot(context: Context) -> int:
-    """Blocks of keys, as matrix multiplies take them, in a slot of those in L1; there is an event for a slot."""
-    return -(-context.schedule.tile_k // (context.schedule.base_n * _KEY_SLOTS))
-
-
-def shares_keys(context: Context) -> bool:
-    """Whether the keys of a tile stay in L1 for both halves."""
-    return context.halves
-
-
-def key_slots(context: Context) -> int:
-    """Slots of the keys of a tile."""
-    return -(-context.schedule.tile_k // (context.schedule.base_n * blocks_of_slot(context)))
-
-
-def shifted(load: Statement, block: Buffer, place: Expr) -> Statement:
-    """A load to a place of a buffer that is so many elements further on."""
-
-    def change(statement: Statement) -> Statement:
-        if isinstance(statement, LoadNz) and statement.dst.buffer is block:
-            return replace(statement, dst=replace(statement.dst, offset=statement.dst.offset + place))
-        return statement
-
-    found = rewrite(load, change)
-    assert found is not None
-    return found
-
-
 def of_queries(context: Context, query: Buffer, load: Statement, body: Statement) -> Statement:
     """The scores of a tile: the first one of a half loads its queries, which the last one gives back."""
     slot = Let(symbol=_QUERY_SLOT, value=(items_begun(context) * HALVES + HALF) % query.slots)
@@ -179,11 +153,10 @@ def of_queries(context: Context, query: Buffer, load: Statement, body: Statement
     return seq(slot, held)
 
 
-def shared(
-    context: Context, block: Buffer, load: Statement, operands: Statement, slot: Symbol = SLOT
-) -> Statement:
-    """``operands``, with what they come from in L1, where it stays for all halves."""
+def shared(context: Context, values: Buffer, load: Statement, operands: Statement) -> Statement:
+    """``operands``, with the values of the tile that they come from, which the first half loads for all."""
     first = HALF == 0
-    note = Note(text="to L1, where it stays for the other half, then to L0A and L0B")
+    note = Note(text="to L1, where they stay for the other half, then to L0A and L0B")
     body = seq(If(condition=first, then=seq(note, load)), operands)
-    return Shared(buffers=(block,), slot=slot, begins=True, first=first, last=HALF == HALVES - 1, body=body)
+    last = HALF == HALVES - 1
+    return Shared(buffers=(values,), slot=SLOT, begins=True, first=first, last=last, body=body)

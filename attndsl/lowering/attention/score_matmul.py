@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
-from attndsl.lowering.attention.halves import (
-    KEY_SLOT,
-    blocks_of_slot,
-    of_queries,
-    shared,
-    shares_keys,
-    shifted,
-)
+from attndsl.lowering.attention.halves import of_queries
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
@@ -46,7 +39,7 @@ from attndsl.tile.instructions import Fixpipe, LoadFractals, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, padded
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
-_N0, _GROUP = Symbol("n0"), Symbol("n1")
+_N0 = Symbol("n0")
 
 
 def load_query(context: Context) -> Stage:
@@ -83,9 +76,7 @@ def score_tile(context: Context) -> Stage:
         )
         block = Alloc(buffers=(b.product,), body=seq(parts, store))
     scores: Statement = block
-    if shares_keys(context):
-        scores = _shared_scores(context, cols, block)
-    elif not keeps_keys(context):
+    if not keeps_keys(context):
         keys_of_block = Let(symbol=cols, value=minimum(base_n, KEYS - _N0))
         body = seq(keys_of_block, block)
         scores = For(var=_N0, runs=True, end=KEYS, step=base_n, body=body, where=where)
@@ -120,20 +111,21 @@ def await_probabilities(context: Context) -> Stage:
 
 
 def with_query(context: Context, body: Statement) -> Statement:
-    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones come with each tile."""
+    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones, and those of halves, come with
+    tiles."""
     if context.keys.quantization is not None or context.halves:
         return body
     return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
 
 
 def _with_query(context: Context, body: Statement) -> Statement:
-    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first."""
+    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first; queries
+    of a half come with its first tile."""
+    query = cube_buffers(context).query
     if context.halves:
-        query = cube_buffers(context).query
         return of_queries(context, query, context.rows.load_query(context, query), body)
     if context.keys.quantization is None:
         return body
-    query = cube_buffers(context).query
     return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, PADDED_ROWS), body))
 
 
@@ -232,7 +224,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     where, b, size = context.keys.where, cube_buffers(context), context.tile_keys
     width, head_size = context.head_dim, context.padded_head_size
     depth = fractals_of(context, head_size)
-    right = _keys_to_l0b(context, depth, cols, b.key.region(_place_of_block(context)))
+    right = _keys_to_l0b(context, depth, cols, b.key.region())
     multiply = Mmad(
         dst=b.product.region(),
         a=b.left.region(),
@@ -249,39 +241,13 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
         m=FRACTALS_OF_BAND * FRACTAL_SIZE,
         where=where,
     )
-    band = (BAND // FRACTAL_SIZE, FRACTALS_OF_BAND)
-    left = left_operand(b.query, b.left, as_expr(0), depth, band=band)
+    left = left_operand(b.query, b.left, as_expr(0), depth, band=(BAND // FRACTAL_SIZE, FRACTALS_OF_BAND))
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
     one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
     if sees_by_band(context):
         one = If(condition=_N0 < KEYS_OF_BAND, then=seq(one))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
-    operands = Alloc(buffers=(b.right,), body=seq(right, over_bands(context, one)))
-    if shares_keys(context):
-        return operands
-    return in_l1(b.key, load, operands)
-
-
-def _shared_scores(context: Context, cols: Symbol, block: Statement) -> Statement:
-    """Scores of a tile whose keys stay in L1 for all halves, some blocks in each slot."""
-    where, b, base_n = context.keys.where, cube_buffers(context), context.base_n
-    several = base_n * blocks_of_slot(context)
-    end = minimum(_GROUP + several, KEYS)
-
-    def each(body: Statement) -> For:
-        keys = Let(symbol=cols, value=minimum(base_n, KEYS - _N0))
-        return For(var=_N0, begin=_GROUP, runs=True, end=end, step=base_n, body=seq(keys, body), where=where)
-
-    load = context.keys.load(context, b.key, _N0, cols, as_expr(0), context.head_dim)
-    moved = shifted(load, b.key, _place_of_block(context))
-    slot = Let(symbol=KEY_SLOT, value=_GROUP // several)
-    body = seq(slot, shared(context, b.key, each(moved), each(block), KEY_SLOT))
-    return For(var=_GROUP, runs=True, end=KEYS, step=several, body=body, where=where)
-
-
-def _place_of_block(context: Context) -> Expr:
-    """Elements of a slot of keys before those of the running block."""
-    return (_N0 - _GROUP) * context.padded_head_size if shares_keys(context) else as_expr(0)
+    return in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, over_bands(context, one))))
 
 
 def _left_query(context: Context) -> Statement:

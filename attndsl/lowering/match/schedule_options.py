@@ -109,9 +109,9 @@ class Schedule:
         sums: where weighted sums of an item's tiles are added up: "vector": by the vector cores, in the
             unified buffer, to which those of each tile come; "workspace": by the cube's stores, so that they
             come once an item; "auto": in the workspace for tasks of several bands of rows, where they can be.
-        halves: whether a task may have two halves of ``max_rows`` rows, which take steps in turn: "alternate",
-            so that a tile of keys and its values come to L1 once for both; "none": a task has ``max_rows`` rows;
-            "auto": halves where they can be.
+        halves: whether a task may have two halves of ``max_rows`` rows: "alternate": they take steps in turn,
+            so that the values of a tile come to L1 once for both; "none": a task has ``max_rows`` rows at
+            most; "auto": halves for tasks of several bands of rows, where they can be.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).

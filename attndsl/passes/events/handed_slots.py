@@ -99,7 +99,7 @@ def with_free_event(part: Handed, free: SetEvent) -> Statement:
 
 
 def _with_events_of_halves(part: Shared, free: SetEvent) -> Statement:
-    """The body of a lifetime that halves share: the first half waits for the slot, fills it and sees it filled."""
+    """The body of a lifetime that steps share: the first waits for the slot, fills it and sees it filled."""
     events = [each for each in part.body.body if _is_of(each, part.buffers)]
     others = [each for each in part.body.body if not _is_of(each, part.buffers)]
     filled = [each for each in others if isinstance(each, If) and each.condition.same(part.first)]
@@ -142,10 +142,6 @@ def _parts_of_stages(
 def _always_reached(statement: Statement) -> Iterator[Handed]:
     if isinstance(statement, Handed):
         yield statement
-        if isinstance(statement, Shared):
-            yield from _always_reached(statement.body)
-    elif isinstance(statement, For):
-        yield from (each for each in _always_reached(statement.body) if isinstance(each, Shared))
     elif isinstance(statement, Seq | Alloc):
         for child in statement.children():
             yield from _always_reached(child)

@@ -220,8 +220,8 @@ def defect_of_sums(
 
 
 class Followed:
-    """Both cores over runs of so many iterations with work, of each of so many halves; a half without work has
-    an iteration, too."""
+    """Both cores over runs: the iterations with work of a half, and the halves; one without work has an
+    iteration, too."""
 
     def __init__(
         self,
