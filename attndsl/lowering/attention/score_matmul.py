@@ -119,8 +119,8 @@ def with_query(context: Context, body: Statement) -> Statement:
 
 
 def _with_query(context: Context, body: Statement) -> Statement:
-    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first; queries
-    of a half come with its first tile."""
+    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first;
+    queries of a half come with its first tile."""
     query = cube_buffers(context).query
     if context.halves:
         return of_queries(context, query, context.rows.load_query(context, query), body)

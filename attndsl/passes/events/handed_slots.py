@@ -11,6 +11,11 @@ other buffers. What orders them is proved from the form of the program:
   last read. Steps take slots in turn. The second part of a step comes before the first part of the step that
   has the slot next, as there are more slots than steps between the parts.
 * So each event of a slot is set and awaited in turn.
+
+A :class:`Shared` lifetime stays in one stage, and goes on over its steps until ``last`` holds. Only the step
+in which ``first`` holds writes, after it has waited, and sees the content before it reads. The steps of a
+lifetime, and lifetimes of one slot, follow each other: those of a half from its first tile to its last, those
+of a tile from the first half to the last.
 """
 
 from __future__ import annotations
@@ -170,9 +175,7 @@ def _proved(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
 def _proved_to_be_shared(item: _Part) -> tuple[Pipe, Pipe]:
     """The pipe that writes the buffers of a lifetime that halves share, and the one that reads them.
 
-    Halves take iterations in turn (``half`` is the iteration modulo their number), and a stage has work in
-    all halves of a tile or in none: so the first half, which waits and writes, and the last, which says that
-    the slot is free, alternate.
+    What writes stands under ``first``, which holds in one step of a lifetime, and one pipe reads.
     """
     part, group = item.part, item.part.buffers
     assert isinstance(part, Shared)
