@@ -10,6 +10,7 @@ from attndsl.lowering.attention.attention_loop import attention_loop
 from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.few_keys import with_rows_of_few_keys
 from attndsl.lowering.attention.gathered_sums import with_gathered_sums
+from attndsl.lowering.attention.halves import count_halves, of_task, with_halves
 from attndsl.lowering.attention.item_turns import item_of_turn, turn_of, turns
 from attndsl.lowering.attention.key_range import key_range
 from attndsl.lowering.attention.score_matmul import with_query
@@ -84,7 +85,8 @@ def first_draft(
     """
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
-    contexts = with_item_order(with_rows_of_few_keys(with_gathered_sums(all_continuous(contexts))))
+    contexts = with_halves(with_gathered_sums(all_continuous(contexts)))
+    contexts = with_item_order(with_rows_of_few_keys(contexts))
     with inventory.about("work"):
         add_work_fields(contexts)
     inputs = [
@@ -161,14 +163,18 @@ def _item_loop(given: PhaseInput) -> Statement:
     further = selection(context, given.modifiers) if selects_blocks(context) else None
     only = write_only_tile(context, given.modifiers) if finishes_only_tiles(context) else None
     on_rows = attention_loop(context, given.modifiers, finish, further, only)
+    item_scalars = [
+        *context.rows.enter(context),
+        *count_halves(context),
+        *key_range(context),
+        *([] if context.halves else context.rows.rows_of_this_aiv(context)),
+        *context.keys.enter(context),
+        *context.values.enter(context),
+    ]
     body = seq(
         *taken,
         *split_and_task(context, item),
-        *context.rows.enter(context),
-        *key_range(context),
-        *context.rows.rows_of_this_aiv(context),
-        *context.keys.enter(context),
-        *context.values.enter(context),
+        *of_task(context, item_scalars),
         with_query(context, on_rows),
     )
     bounds = turns(context)

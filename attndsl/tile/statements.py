@@ -227,6 +227,18 @@ class Handed(Alloc):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Shared(Handed):
+    """A lifetime that goes from the first half of a run to the last, where halves take iterations in turn.
+
+    Its body runs for each half: what writes the buffer, under ``first``, and what reads it. ``last``: whether
+    the lifetime ends.
+    """
+
+    first: Expr
+    last: Expr
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Stage(Statement):
     """A named piece of one core kind's work; a function of the generated kernel.
 
@@ -277,7 +289,8 @@ class Pipelined(Statement):
     ``when``: for each stage the condition under which it has work in an iteration, None: always; for a
     continuous loop only. ``shorter``: rings with fewer slots than the others, and how many; for a continuous
     loop only. ``sums``: rings in which the iterations of a run are added up, in the slot of the run; for a
-    continuous loop only.
+    continuous loop only. ``turn``: by how many iterations those of a run are apart that are added up: 1, or
+    the halves of the run, which take iterations in turn and have slots of their own.
     """
 
     var: Symbol
@@ -290,6 +303,7 @@ class Pipelined(Statement):
     when: tuple[Expr | None, ...] = ()
     shorter: tuple[tuple[GlobalTensor, int], ...] = ()
     sums: tuple[GlobalTensor, ...] = ()
+    turn: Expr = field(default_factory=lambda: Const(1))
 
     @property
     def continuous(self) -> bool:

@@ -45,6 +45,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
     "prob_layout": ("rows", "fractals"),
     "key_copies": ("parts", "whole"),
     "sums": ("auto", "vector", "workspace"),
+    "halves": ("auto", "none"),
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 

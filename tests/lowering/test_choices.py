@@ -64,7 +64,7 @@ WORDS = {
     "first_stores": ("auto", "vector", "cube"),
     "prob_layout": ("rows", "fractals"), "few_keys": ("same", "auto", "double"),
     "key_copies": ("parts", "whole"), "sums": ("auto", "vector", "workspace"),
-    "score_dtype": ("float32", "float16"),
+    "halves": ("auto", "alternate", "none"), "score_dtype": ("float32", "float16"),
 }  # fmt: skip
 
 
@@ -318,7 +318,9 @@ def test_only_what_is_left_open_shrinks():
         schedule = smaller(schedule, room())
     results_first = [(16, 512, 2, 128, 2), (16, 512, 2, 128, 1), (8, 512, 2, 128, 2), (8, 512, 2, 128, 1)]
     assert seen[:6] == [*results_first, (8, 256, 2, 128, 1), (8, 512, 2, 64, 1)]
-    assert smaller(Schedule(max_rows=256), room()) == Schedule(max_rows=128)
+    many = Schedule(max_rows=256, halves="none")
+    assert smaller(Schedule(max_rows=256), room()) == many
+    assert smaller(many, room()) == replace(many, max_rows=128)
     assert [each[:4] for each in seen[6:9]] == [(8, 256, 2, 64), (8, 128, 2, 64), (8, 128, 1, 64)]
     assert [each[:4] for each in seen[9:]] == [(8, 64, 1, 64), (8, 64, 1, 32), (8, 64, 1, 16)]
     assert smaller(Schedule(), room("result_slots")) == Schedule(rows=8)

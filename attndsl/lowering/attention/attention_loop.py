@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from attndsl.expr import Expr
 from attndsl.lowering.attention.gathered_sums import rescale_sums
-from attndsl.lowering.attention.item_steps import FIRST_STEP, LAST_STEP, has_keys, key_steps
+from attndsl.lowering.attention.halves import of_half
+from attndsl.lowering.attention.item_steps import first_step, has_keys, key_steps, last_step, turn_length
 from attndsl.lowering.attention.item_turns import has_item
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.score_matmul import await_probabilities, score_tile, scores_of
@@ -77,16 +78,16 @@ def attention_loop(
     last = further.finish if further else ()
     if not context.continuous:
         return seq(*scalars, first, start, sums, _loop(context, steps), *last, *finish)
-    begin: list[_Step] = [(first, 0, FIRST_STEP), (start, 0, FIRST_STEP)]
-    at_once: list[_Step] = [(each, lead, LAST_STEP & has_item(context)) for each in last]
+    begin: list[_Step] = [(first, 0, first_step(context)), (start, 0, first_step(context))]
+    at_once: list[_Step] = [(each, lead, last_step(context) & has_item(context)) for each in last]
     if warms_slots(context):
         slot, of_first_steps = await_slot(context)
         begin.append((slot, 0, of_first_steps))
     if context.waits_first:
         begin.append((await_probabilities(context), lag, keyed))
-    end: list[_Step] = [(as_stage(item), lag, LAST_STEP) for item in finish]
+    end: list[_Step] = [(as_stage(item), lag, last_step(context)) for item in finish]
     *before, weighted, update = steps
-    lagging: list[_Step] = [weighted, (sums, lag, FIRST_STEP), update, *end]
+    lagging: list[_Step] = [weighted, (sums, lag, first_step(context)), update, *end]
     return seq(*scalars, _loop(context, [*begin, *before, *at_once, *lagging]))
 
 
@@ -98,7 +99,7 @@ def _softmax(context: Context, modifiers: Modifiers, further: FurtherUse | None)
 
 def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
     present = [(stage, lag, when) for stage, lag, when in steps if stage is not None]
-    stages = tuple(stage for stage, _, _ in present)
+    stages = tuple(of_half(context, stage) for stage, _, _ in present)
     lags = tuple(lag for _, lag, _ in present)
     return Pipelined(
         var=TILE,
@@ -111,6 +112,7 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
         when=tuple(when for _, _, when in present) if context.continuous else (),
         shorter=((scores_of(context), int(context.prefetch.value)),) if context.waits_first else (),
         sums=(out_ring(context),) if context.gathers_sums else (),
+        turn=turn_length(context),
         where=context.where,
     )
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attndsl.expr import Const, Expr, Symbol, minimum, select
-from attndsl.lowering.attention.item_steps import has_keys, key_steps
+from attndsl.lowering.attention.item_steps import has_keys, is_followed, is_later, key_steps, turn_length
 from attndsl.lowering.attention.tile_slots import item_slot, tile_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import LANES, R0, ROW_BEGIN, ROWS, SLOT, STEP_ROWS, STEPS, TILE
+from attndsl.lowering.emit.loop_scalars import LANES, R0, ROW_BEGIN, ROWS, SLOT, STEP_ROWS, TILE
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -96,7 +96,7 @@ def sums_slot(context: Context) -> Expr:
 
 def adds_to_slot(context: Context) -> Expr:
     """Whether the running tile's weighted sums are added to what is in their slot."""
-    return TILE > 0 if context.gathers_sums else Const(False)
+    return is_later(context) if context.gathers_sums else Const(False)
 
 
 # Maxima -------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def below_limit(context: Context) -> list[Statement]:
         "growthLimit", GROWTH_LIMIT, "by so much a score may exceed the maximum that its row has"
     )
     of_tile = whole(vector_buffers(context).tile_stat, 0, STEP_ROWS)
-    return [WithScalar(op="Adds", dst=of_tile, src=of_tile, scalar=select(TILE > 0, -limit, 0.0))]
+    return [WithScalar(op="Adds", dst=of_tile, src=of_tile, scalar=select(is_later(context), -limit, 0.0))]
 
 
 def note_growth(context: Context) -> list[Statement]:
@@ -152,7 +152,11 @@ def _rows_of_item(context: Context) -> GlobalRegion:
 def rescale_sums(context: Context) -> Stage:
     """Rescales the sums of an item so far to the maxima of its next tile."""
     context = context.for_results()
-    step, scores, following = context.rows_per_step, context.rows_of_scores, (SLOT + 1) % context.ring
+    step, scores, following = (
+        context.rows_per_step,
+        context.rows_of_scores,
+        (SLOT + turn_length(context)) % context.ring,
+    )
     lanes, where = _lanes_of_tile(context), context.where
     grown = context.in_ub("grown", "float32", lanes, "growth of a tile, as the scalar unit reads it")
 
@@ -182,7 +186,9 @@ def rescale_sums(context: Context) -> Stage:
             "Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which the "
             "cube waits for."
         ),
-        body=seq(If(condition=TILE < STEPS - 1, then=seq(Alloc(buffers=(grown,), body=read)), where=where)),
+        body=seq(
+            If(condition=is_followed(context), then=seq(Alloc(buffers=(grown,), body=read)), where=where)
+        ),
         where=where,
     )
 

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from attndsl.expr import Expr, maximum, select
+from attndsl.expr import Compare, Const, Expr, maximum, select
 from attndsl.lowering.attention.item_turns import drains
 from attndsl.lowering.attention.second_run import takes_one_tile_at_once, takes_tiles_again
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEY_STEPS, STEPS, TASK_ROWS, TILE, TILES
+from attndsl.lowering.emit.loop_scalars import HALVES, KEY_STEPS, STEPS, TASK_ROWS, TILE, TILES
 from attndsl.tile.statements import Let, Statement
 
-FIRST_STEP, LAST_STEP = TILE == 0, TILE == STEPS - 1
-"""Whether a step is the first or the last one of its item."""
+
+def first_step(context: Context) -> Expr:
+    """Whether a step is the first one of its item, or of a half."""
+    return TILE < HALVES if context.halves else TILE == 0
+
+
+def last_step(context: Context) -> Expr:
+    """Whether a step is the last one of its item, or of a half."""
+    return Compare(">=", TILE, STEPS - HALVES) if context.halves else TILE == STEPS - 1
+
+
+def is_later(context: Context) -> Expr:
+    """Whether a step is none of the first."""
+    return Compare(">", TILE, turn_length(context) - 1)
+
+
+def is_followed(context: Context) -> Expr:
+    """Whether a step is none of the last."""
+    return Compare("<", TILE, STEPS - turn_length(context))
+
+
+def turn_length(context: Context) -> Expr:
+    """By how many steps the next tile of the same rows is later."""
+    return HALVES if context.halves else Const(1)
 
 
 def item_steps(context: Context) -> list[Statement]:
@@ -20,9 +42,11 @@ def item_steps(context: Context) -> list[Statement]:
         # of one tile the exponentials of the softmax are those of the final maximum
         twice = select(TILES > 1, 2 * TILES, TILES) if takes_one_tile_at_once(context) else 2 * TILES
         lets.append(Let(symbol=KEY_STEPS, value=twice))
+    if context.halves:
+        lets.append(Let(symbol=KEY_STEPS, value=HALVES * TILES))
     if not context.continuous:
         return lets
-    steps = maximum(with_keys, 1)
+    steps = maximum(with_keys, turn_length(context))
     if context.rows.may_be_empty():
         steps = select(TASK_ROWS == 0, 0, steps)
     return [*lets, Let(symbol=STEPS, value=select(drains(context), context.prefetch, steps))]
@@ -30,7 +54,7 @@ def item_steps(context: Context) -> list[Statement]:
 
 def key_steps(context: Context) -> Expr:
     """The steps of an item that have a tile of keys."""
-    return KEY_STEPS if takes_tiles_again(context) else TILES
+    return KEY_STEPS if takes_tiles_again(context) or context.halves else TILES
 
 
 def has_keys(context: Context) -> Expr:

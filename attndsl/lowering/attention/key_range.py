@@ -20,6 +20,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
     FIRST_TILE,
+    HALVES,
     KEY_BEGIN,
     KEY_END,
     KEY_TILE,
@@ -110,6 +111,8 @@ def first_key_of_tile(context: Context) -> list[Statement]:
 
 def _which(context: Context) -> list[Statement]:
     """The tile of the step, where tiles come again."""
+    if context.halves:
+        return [Let(symbol=KEY_TILE, value=TILE // HALVES)]
     if not takes_tiles_again(context):
         return []
     return [Let(symbol=KEY_TILE, value=select(TILE < TILES, TILE, TILE - TILES))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
+from attndsl.lowering.attention.halves import of_queries
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
@@ -110,17 +111,21 @@ def await_probabilities(context: Context) -> Stage:
 
 
 def with_query(context: Context, body: Statement) -> Statement:
-    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones come with each tile."""
-    if context.keys.quantization is not None:
+    """An item's ``body``, the query rows in L1 while it lasts; absorbed ones, and those of halves, come with
+    tiles."""
+    if context.keys.quantization is not None or context.halves:
         return body
     return Alloc(buffers=(cube_buffers(context).query,), body=seq(load_query(context), body))
 
 
 def _with_query(context: Context, body: Statement) -> Statement:
-    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first."""
+    """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first;
+    queries of a half come with its first tile."""
+    query = cube_buffers(context).query
+    if context.halves:
+        return of_queries(context, query, context.rows.load_query(context, query), body)
     if context.keys.quantization is None:
         return body
-    query = cube_buffers(context).query
     return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, PADDED_ROWS), body))
 
 

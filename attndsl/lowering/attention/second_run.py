@@ -33,7 +33,7 @@ def alone(context: Context) -> Expr | None:
 
 def tile_of_step(context: Context) -> Symbol:
     """The tile of a step, as both runs over the tiles of an item count."""
-    return KEY_TILE if takes_tiles_again(context) else TILE
+    return KEY_TILE if takes_tiles_again(context) or context.halves else TILE
 
 
 def first_time(context: Context, statement: Statement) -> Statement:

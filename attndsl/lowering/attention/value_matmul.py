@@ -10,6 +10,7 @@ from attndsl.lowering.attention.cube_buffers import (
     loads_wide_values,
 )
 from attndsl.lowering.attention.gathered_sums import adds_to_slot, sums_slot
+from attndsl.lowering.attention.halves import shared
 from attndsl.lowering.attention.kept_keys import KeptPart, handed, keeps_keys, kept_parts
 from attndsl.lowering.attention.key_range import tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
@@ -220,7 +221,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     )
     bands = over_bands(context, Alloc(buffers=(b.product,), body=seq(over_keys, store)))
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
-    return in_l1(b.value, tile, bands)
+    return shared(context, b.value, tile, bands) if context.halves else in_l1(b.value, tile, bands)
 
 
 def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attndsl.lowering.attention.continuous import PREFETCHED_SCORES
 from attndsl.lowering.attention.few_keys import ROWS_OF_FEW_KEYS
 from attndsl.lowering.attention.gathered_sums import SUMS_IN_WORKSPACE
+from attndsl.lowering.attention.halves import ALTERNATING_HALVES
 from attndsl.lowering.attention.kept_keys import VALUES_FROM_KEYS
 from attndsl.lowering.attention.narrow_scores import NARROW_SCORES
 from attndsl.lowering.attention.probabilities import PROBABILITIES_AS_FRACTALS
@@ -18,4 +19,5 @@ WAYS = (
     ROWS_OF_FEW_KEYS,
     NARROW_SCORES,
     SUMS_IN_WORKSPACE,
+    ALTERNATING_HALVES,
 )

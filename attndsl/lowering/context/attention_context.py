@@ -36,6 +36,8 @@ class Context(Emitter):
     @property
     def items_in_flight(self) -> Expr:
         """Items whose state is kept at one time: in a continuous pipeline each may have a single tile."""
+        if self.halves:
+            return self.ring * 2
         return self.ring if self.continuous else Const(1)
 
     @property

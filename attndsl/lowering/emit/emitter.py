@@ -70,6 +70,8 @@ class Emitter:
         doubles_rows: a vector step on the scores of few keys has twice as many rows (attention/few_keys.py).
         gathers_sums: weighted sums of an item's tiles are added up in the workspace
             (attention/gathered_sums.py).
+        halves: a task may have two halves that take steps in turn and share keys and values in L1
+            (attention/halves.py).
     """
 
     signature: KernelSignature
@@ -85,6 +87,7 @@ class Emitter:
     of_core: bool = False
     doubles_rows: bool = False
     gathers_sums: bool = False
+    halves: bool = False
 
     @property
     def dtype(self) -> str:

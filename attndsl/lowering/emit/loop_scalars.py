@@ -45,6 +45,9 @@ FIRST_TILE = Symbol("firstTile")
 TILES = Symbol("tiles")
 TILE = Symbol("tile")
 STEPS = Symbol("steps")
+TASK_FIRST, TASK_QUERIES = Symbol("firstOfTask"), Symbol("queriesOfTask")
+ROWS_OF_TASK, HALF_QUERIES = Symbol("rowsOfTask"), Symbol("queriesOfHalf")
+HALVES, HALF = Symbol("halves"), Symbol("half")
 KEY_STEPS, KEY_TILE = Symbol("keySteps"), Symbol("itemTile")
 ITEM_SLOT = Symbol("itemSlot")
 SLOT = Symbol("slot")
@@ -77,6 +80,11 @@ ITEM_MEANINGS = {
     "tileTotal": "key tiles of the task",
     FIRST_TILE.name: "first key tile of the item",
     TILES.name: "key tiles of the item",
+    TASK_FIRST.name: "first query position of the task in its batch row",
+    TASK_QUERIES.name: "query positions of the task",
+    ROWS_OF_TASK.name: "query rows of the task",
+    HALVES.name: "halves of the task: steps take them in turn with the same tile of keys",
+    HALF_QUERIES.name: "query positions of a half, at most",
     "memberPlace": "where its members begin in memberRows",
     "listEntry": "which tensors of the lists have its keys and values",
     "members": "batch rows of the task",

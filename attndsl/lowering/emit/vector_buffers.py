@@ -97,7 +97,8 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
     step, results, rows = emit.rows_of_scores, emit.rows_of_results, emit.rows_per_vector
-    tile, flight = step * emit.tile_keys, emit.ring * rows
+    items = emit.ring * 2 if emit.halves else emit.ring
+    tile, flight = step * emit.tile_keys, items * rows
     steps = step * 2 if emit.doubles_rows else step
     most, statistics = maximum(steps, results), emit.most_rows * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
@@ -115,7 +116,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         row_blocks=lanes if emit.of_core else ub(blocks, "float32", statistics, meaning),
         row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
-        rescale=ub("rescale", "float32", flight, "exp(old max - new max) of the tiles in flight"),
+        rescale=ub("rescale", "float32", emit.ring * rows, "exp(old max - new max) of the tiles in flight"),
         accumulator=ub("accumulator", "float32", summed * padded_size, "running weighted sum of each row"),
         partial=ub(
             "partial",

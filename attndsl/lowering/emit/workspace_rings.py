@@ -31,13 +31,14 @@ def prob_ring(emit: Emitter) -> GlobalTensor:
 
 
 def out_ring(emit: Emitter) -> GlobalTensor:
-    """Weighted sums of tiles, cube to vector."""
+    """Weighted sums of tiles, cube to vector; those of each half of a task have slots of their own."""
     meaning = "ring of weighted sums, cube to vector"
-    return _ring(emit, "outRing", emit.product_dtype, emit.padded_value_size, meaning)
+    slots = emit.ring * 2 if emit.halves else None
+    return _ring(emit, "outRing", emit.product_dtype, emit.padded_value_size, meaning, slots)
 
 
 def _ring(
-    emit: Emitter, name: str, dtype: str, row: Named, meaning: str, slots: Named | None = None
+    emit: Emitter, name: str, dtype: str, row: Named, meaning: str, slots: Expr | None = None
 ) -> GlobalTensor:
     elements = (emit.ring if slots is None else slots) * tiling_field_ref(emit.label("rowsPerTask")) * row
     return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)

@@ -109,6 +109,9 @@ class Schedule:
         sums: where weighted sums of an item's tiles are added up: "vector": by the vector cores, in the
             unified buffer, to which those of each tile come; "workspace": by the cube's stores, so that they
             come once an item; "auto": in the workspace for tasks of several bands of rows, where they can be.
+        halves: whether a task may have two halves of ``max_rows`` rows: "alternate": they take steps in turn,
+            so that the values of a tile come to L1 once for both; "none": a task has ``max_rows`` rows at
+            most; "auto": halves for tasks of several bands of rows, where they can be.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -140,6 +143,7 @@ class Schedule:
     key_copies: str = "parts"
     few_keys: str = "same"
     sums: str = "auto"
+    halves: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -252,6 +256,7 @@ _LEGAL = {
     "key_copies": Legal(words=("parts", "whole")),
     "few_keys": Legal(words=("same", "auto", "double")),
     "sums": Legal(words=("auto", "vector", "workspace")),
+    "halves": Legal(words=("auto", "alternate", "none")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 

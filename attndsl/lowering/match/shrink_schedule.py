@@ -213,6 +213,12 @@ STEPS: tuple[Step, ...] = (
         "many rows a step are for sums in the workspace",
     ),
     Step(
+        "halves",
+        "",
+        _where(lambda s: s.halves == "auto" and s.max_rows > BAND_ROWS, _to("halves", "none")),
+        "tasks of two halves have twice the state of rows in flight, and more of L1",
+    ),
+    Step(
         "max_rows",
         "",
         _fewer_rows(BAND_ROWS),

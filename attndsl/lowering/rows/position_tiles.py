@@ -51,6 +51,7 @@ class PositionTiles:
     """
 
     mixed: bool
+    halves: bool = False
     attention_name: str = ""
 
     @property
@@ -83,6 +84,8 @@ class PositionTiles:
         few = tiling_field_ref("queriesPerSmallTask")
         most = emit.inventory.host_number("queriesPerLargeTask", most, "query positions of a large task")
         large = self._large_tiles(emit, few, most, tokens)
+        if self.halves:
+            large, most = self._with_halves(emit, large, few, most)
         add("largeTiles", large, "large tasks that share the query positions of a batch row")
         count = tiling_field_ref("largeTiles")
         add("queriesPerTask", select(count > 0, most, few), "query positions of a task, at most")
@@ -135,10 +138,7 @@ class PositionTiles:
             ceil_div(groups * ceil_div(positions, few), CORES) * few,
             "query positions of the busiest core, if all tasks are small",
         )
-        total, parts = (
-            emit.inventory.host_constant(name, value, meaning)
-            for (name, meaning), value in zip(_SHARES, reversed(_WORTH), strict=True)
-        )
+        total, parts = _share(emit)
         uneven = of_small * total < minimum(of_whole, of_all) * parts
         mixed = select(of_whole < of_all, whole, all_large)
         filled = groups * all_large
@@ -156,6 +156,34 @@ class PositionTiles:
         return emit.inventory.host_number(
             "filledTasks", of_head * _head_tasks_on_host(), "large tasks that have queries, at most"
         )
+
+    def _with_halves(self, emit: Emitter, large: Expr, few: Expr, most: Expr) -> tuple[Expr, Expr]:
+        """Large tasks of a batch row and their positions, with two halves each where cores have no more then.
+
+        As many as give each core as many of them, so that each has fewer positions than it could have.
+        """
+        positions, number = emit.signature.extents["Q"], emit.inventory.host_number
+        groups = emit.signature.extents["B"] * _head_tasks_on_host()
+        fewest = number(
+            "fewestPairs", ceil_div(positions, 2 * most), "tasks of two halves of a batch row, at least"
+        )
+        rounds = number("roundsOfPairs", ceil_div(groups * fewest, CORES), "rounds of them")
+        count = number(
+            "pairs", maximum(fewest, rounds * CORES // maximum(groups, 1)), "such tasks that fill the rounds"
+        )
+        each = number(
+            "queriesPerPair", ceil_div(positions, maximum(count, 1)), "query positions of such a task"
+        )
+        small = groups * ceil_div(maximum(0, positions - large * most), few)
+        free = ceil_div(groups * large, CORES) * CORES - groups * large
+        busiest = number(
+            "largeAndSmallOfCore",
+            ceil_div(groups * large, CORES) * most + ceil_div(maximum(0, small - free), CORES) * few,
+            "query positions of the busiest core with large and small tasks",
+        )
+        total, parts = _share(emit)
+        pays = (each > most) & (groups * fewest >= CORES) & (rounds * each * parts <= busiest * total)
+        return select(pays, count, large), select(pays, each, most)
 
     # In the kernel ----------------------------------------------------------------------------------------
 
@@ -215,6 +243,15 @@ class PositionTiles:
                 value=task // (tiles * _HEAD_TASKS) * _HEAD_TASKS + _FIRST_HEAD_TASK + _IN_GROUP % _WIDTH,
             ),
         ]
+
+
+def _share(emit: Emitter) -> tuple[Expr, Expr]:
+    """:data:`_WORTH` as the plan has it: whole and parts."""
+    total, parts = (
+        emit.inventory.host_constant(name, value, meaning)
+        for (name, meaning), value in zip(_SHARES, reversed(_WORTH), strict=True)
+    )
+    return total, parts
 
 
 def _head_tasks_on_host() -> Expr:

@@ -56,6 +56,7 @@ class PositionedRows(RowSpace):
     """The heads of some neighbouring positions of one batch row.
 
     Attributes:
+        halves: a task may have twice the rows that a step takes.
         valid: queries of each batch row, None for all.
         whole_positions: a vector core has all heads of its positions.
         alike: so many positions, from a multiple of it on, read the same keys, and a task has no others; None
@@ -65,6 +66,7 @@ class PositionedRows(RowSpace):
     valid: nodes.Node | None
     whole_positions: bool = False
     alike: Expr | None = None
+    halves: bool = False
 
     @property
     def one_position(self) -> bool:
@@ -97,7 +99,7 @@ class PositionedRows(RowSpace):
     # Tasks ----------------------------------------------------------------------------------------------
 
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
-        queries = positions_of_rows(emit.max_rows, heads)
+        held = queries = positions_of_rows(emit.max_rows, heads)
         if self.whole_positions:
             queries = VECTOR_CORES * self._positions_per_core(emit, heads)
         if self.alike is not None:
@@ -110,13 +112,14 @@ class PositionedRows(RowSpace):
             * tiling_field_ref("headTiles")
             * tiling_field_ref(tiles.tiles)
         )
-        return heads * tiling_field_ref(tiles.per_task), tasks
+        rows = heads * tiling_field_ref(tiles.per_task)
+        return (minimum(rows, heads * held) if self.halves else rows), tasks
 
     def _tiles(self, emit: Emitter) -> PositionTiles:
         several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
         if self.alike is not None:
             return PositionTiles(mixed=False, attention_name=emit.attention_name)
-        return PositionTiles(mixed=several and not self.whole_positions)
+        return PositionTiles(mixed=several and not self.whole_positions, halves=self.halves)
 
     def sizes_differ(self, emit: Emitter) -> bool:
         return self._tiles(emit).mixed

@@ -11,12 +11,17 @@ other buffers. What orders them is proved from the form of the program:
   last read. Steps take slots in turn. The second part of a step comes before the first part of the step that
   has the slot next, as there are more slots than steps between the parts.
 * So each event of a slot is set and awaited in turn.
+
+A :class:`Shared` lifetime stays in one stage, and goes on over its steps until ``last`` holds. Only the step
+in which ``first`` holds writes, after it has waited, and sees the content before it reads. The steps of a
+lifetime, and lifetimes of one slot, follow each other: those of a half from its first tile to its last, those
+of a tile from the first half to the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Expr
@@ -33,6 +38,7 @@ from attndsl.tile.statements import (
     KeepScalars,
     Seq,
     SetEvent,
+    Shared,
     Stage,
     Statement,
     seq,
@@ -62,29 +68,55 @@ def free_events(tree: Seq) -> dict[Group, SetEvent]:
     """
     found: dict[Group, SetEvent] = {}
     by_group: dict[Group, list[_Part]] = {}
+    count = 0
     for item in _parts(tree):
+        if isinstance(item.part, Shared):
+            found[item.part.buffers] = _free_event(item.part.buffers, *_proved_to_be_shared(item))
+            count += 1
+            continue
         by_group.setdefault(item.part.buffers, []).append(item)
-    if sum(map(len, by_group.values())) != sum(isinstance(item, Handed) for item in tree.walk()):
+    if count + sum(map(len, by_group.values())) != sum(isinstance(item, Handed) for item in tree.walk()):
         raise InternalError("a stage does not reach its part of a lifetime once in each execution")
     for group, parts in by_group.items():
-        writer, reader = _proved(group, parts)
-        found[group] = SetEvent(
-            name=f"{group[0].name}Free{reader.value}{writer.value}",
-            source=reader,
-            target=writer,
-            ids=group[0].slots,
-            slot_of=group[0],
-            reuse=True,
-            buffers=group,
-            where=group[0].where,
-        )
+        found[group] = _free_event(group, *_proved(group, parts))
     return found
+
+
+def _free_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
+    return SetEvent(
+        name=f"{group[0].name}Free{reader.value}{writer.value}",
+        source=reader,
+        target=writer,
+        ids=group[0].slots,
+        slot_of=group[0],
+        reuse=True,
+        buffers=group,
+        where=group[0].where,
+    )
 
 
 def with_free_event(part: Handed, free: SetEvent) -> Statement:
     """A part of a lifetime with the wait for its slot, or with what says that it is free."""
+    if isinstance(part, Shared):
+        return _with_events_of_halves(part, free)
     body = seq(wait_for(free), part.body) if part.begins else seq(part.body, free)
     return part.with_children((body,))
+
+
+def _with_events_of_halves(part: Shared, free: SetEvent) -> Statement:
+    """The body of a lifetime that steps share: the first waits for the slot, fills it and sees it filled."""
+    events = [each for each in part.body.body if _is_of(each, part.buffers)]
+    others = [each for each in part.body.body if not _is_of(each, part.buffers)]
+    filled = [each for each in others if isinstance(each, If) and each.condition.same(part.first)]
+    if len(filled) != 1 or others[0] is not filled[0]:
+        raise InternalError(f"{part.buffers[0].name} is not filled first, once, in the first half")
+    begin = replace(filled[0], then=seq(wait_for(free), filled[0].then, *events))
+    end = If(condition=part.last, then=seq(free))
+    return part.with_children((seq(begin, *others[1:], end),))
+
+
+def _is_of(statement: Statement, group: Group) -> bool:
+    return isinstance(statement, SetEvent) and set(statement.buffers) <= set(group)
 
 
 def _parts(tree: Seq) -> Iterator[_Part]:
@@ -136,6 +168,29 @@ def _proved(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
     writers, readers = _pipes(begin.part, group)
     later = _pipes(end.part, group)
     if len(writers) != 1 or len(readers) != 1 or writers == readers or later != (set(), readers):
+        raise InternalError(f"{name} needs one pipe that writes it first, and another one that reads it")
+    return writers.pop(), readers.pop()
+
+
+def _proved_to_be_shared(item: _Part) -> tuple[Pipe, Pipe]:
+    """The pipe that writes the buffers of a lifetime that halves share, and the one that reads them.
+
+    What writes stands under ``first``, which holds in one step of a lifetime, and one pipe reads.
+    """
+    part, group = item.part, item.part.buffers
+    assert isinstance(part, Shared)
+    name = group[0].name
+    under = [each for each in part.body.body if isinstance(each, If) and each.condition.same(part.first)]
+    inside = {id(each) for branch in under for each in branch.then.walk()}
+    for each in part.walk():
+        if (
+            isinstance(each, Instruction)
+            and not set(group).isdisjoint(each.writes())
+            and id(each) not in inside
+        ):
+            raise InternalError(f"{name} is written for other halves than the first")
+    writers, readers = _pipes(part, group)
+    if len(writers) != 1 or len(readers) != 1 or writers == readers:
         raise InternalError(f"{name} needs one pipe that writes it first, and another one that reads it")
     return writers.pop(), readers.pop()
 

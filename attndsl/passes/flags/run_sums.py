@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Compare, Expr
+from attndsl.expr import Compare, Const, Expr
 from attndsl.passes.flags.slot_reuse import (
     Execution,
     execution_graph,
@@ -76,14 +76,12 @@ class RunSums:
     @property
     def is_later(self) -> Expr:
         """Whether an iteration is none of the first of a run."""
-        found: Expr = self.loop.var > 0
-        return found
+        return Compare(">", self.loop.var, self.loop.turn - 1)
 
     @property
     def is_followed(self) -> Expr:
         """Whether an iteration is none of the last of a run."""
-        found: Expr = self.loop.var < self.loop.extent - 1
-        return found
+        return Compare("<", self.loop.var, self.loop.extent - self.loop.turn)
 
 
 def run_sums(program: Program) -> tuple[RunSums, ...]:
@@ -109,7 +107,9 @@ def _checked(sums: RunSums) -> RunSums:
     """The sums, once their stages have work when the flags say so, and access the ring under that alone."""
     loop, name = sums.loop, sums.tensor.name
     when = dict(zip(loop.stages, loop.when, strict=True))
-    last = Compare("==", loop.var, loop.extent - 1)
+    last: Expr = Compare("==", loop.var, loop.extent - 1)
+    if not loop.turn.same(Const(1)):
+        last = Compare(">=", loop.var, loop.extent - loop.turn)
     keyed, own, end = (when[each] for each in (sums.writer, sums.reader, sums.finisher))
     if keyed is None or own is None or end is None or not (keyed.same(own) and last.same(end)):
         raise InternalError(f"the stages of {name} do not work in all iterations with work, and the last one")
@@ -188,7 +188,8 @@ def prove_sums(sums: RunSums, rings: tuple[tuple[int, int], ...], waits: tuple[i
     place = {stage: number for number, stage in enumerate(loop.stages)}
     users = (place[sums.writer], place[sums.reader], place[sums.finisher])
     cores = tuple(stage.core for stage in loop.stages)
-    found = defect_of_sums(cores, loop.lags, rings, waits, users, depth)
+    halves = 1 if loop.turn.same(Const(1)) else 2
+    found = defect_of_sums(cores, loop.lags, rings, waits, users, depth, halves)
     if found:
         raise InternalError(f"{sums.tensor.name}: {found}")
 
@@ -201,21 +202,26 @@ def defect_of_sums(
     waits: tuple[int, ...],
     users: tuple[int, int, int],
     depth: int,
+    most_halves: int = 1,
 ) -> str:
     """What is wrong with the order of the stages ``users`` of a ring of sums of ``depth`` slots; or "".
 
+    ``most_halves``: halves of a run at most, which take iterations in turn and have slots of their own.
     The others are as of :func:`attndsl.passes.flags.slot_reuse.first_defect_of_steps`.
     """
-    for first, between, last in product((1, 2, depth + 1), (0, 1), (1, 2)):
-        runs = (first, *(between,) * (depth - 1), last)
-        found = Followed(cores, lags, rings, waits, users, runs).defect(depth)
-        if found:
-            return found
+    for first, between, last, halves in product((1, 2, depth + 1), (0, 1), (1, 2), range(1, most_halves + 1)):
+        # runs of one half may stand between those of several
+        for inner in {1, halves}:
+            runs = ((first, halves), *((between, inner),) * (depth - 1), (last, halves))
+            found = Followed(cores, lags, rings, waits, users, runs).defect(depth)
+            if found:
+                return found
     return ""
 
 
 class Followed:
-    """Both cores over runs of so many iterations with work each; one without work has an iteration, too."""
+    """Both cores over runs: the iterations with work of a half, and the halves; one without work has an
+    iteration, too."""
 
     def __init__(
         self,
@@ -224,17 +230,20 @@ class Followed:
         rings: tuple[tuple[int, int], ...],
         waits: tuple[int, ...],
         users: tuple[int, int, int],
-        runs: tuple[int, ...],
+        runs: tuple[tuple[int, int], ...],
     ) -> None:
         self._writer, self._reader, self._finisher = users
-        self._firsts, self._lasts = list[int](), list[int]()
+        self._chains = list[tuple[int, int, list[int]]]()
         idle, steps = set[int](), 0
-        for work in runs:
-            self._firsts.append(steps)
+        for number, (work, halves) in enumerate(runs):
+            end = steps + max(work, 1) * halves
+            for half in range(halves):
+                self._chains.append((number, half, list(range(steps + half, end, halves))))
             if not work:
-                idle.add(steps)
-            steps += max(work, 1)
-            self._lasts.append(steps - 1)
+                idle |= set(range(steps, end))
+            steps = end
+        self._firsts = {chain[0] for _, _, chain in self._chains}
+        self._lasts = {chain[-1] for _, _, chain in self._chains}
         self._idle, self._steps = frozenset(idle), range(steps)
         orders = {
             core: [each for each in executions(cores, lags, core, (steps,)) if self._works(each)]
@@ -271,16 +280,22 @@ class Followed:
         """What is wrong; nothing: ""."""
         if self._stuck:
             return "the cores wait for each other for ever"
-        for number, (first, last) in enumerate(zip(self._firsts, self._lasts, strict=True)):
+        ends = {(number, half): chain[-1] for number, half, chain in self._chains}
+        for number, half, chain in self._chains:
+            first, last = chain[0], chain[-1]
             if first in self._idle:
                 continue
-            end = self._lasts[number - slots] if number >= slots else first
-            was_used = number >= slots and end not in self._idle
-            if was_used and not self._knows(self._writer, first, self._finisher, end):
+            end = ends.get((number - slots, half), first)
+            if (
+                end != first
+                and end not in self._idle
+                and not self._knows(self._writer, first, self._finisher, end)
+            ):
                 return "a run begins in a slot whose sums are not taken yet"
-            for step in range(first, last + 1):
-                if step > first and not self._knows(self._writer, step, self._reader, step - 1):
+            for before, step in pairwise(chain):
+                if not self._knows(self._writer, step, self._reader, before):
                     return "an iteration is added before the one before it was seen"
+            for step in chain:
                 if not self._knows(self._reader, step, self._writer, step):
                     return "an iteration is seen before it was added"
             if not self._knows(self._finisher, last, self._writer, last):

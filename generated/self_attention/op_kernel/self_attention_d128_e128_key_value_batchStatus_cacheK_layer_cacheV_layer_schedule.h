@@ -83,10 +83,11 @@ constexpr uint32_t
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
+    // running maximum of each row, of items in flight
+    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
+    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
@@ -117,9 +118,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
     kQueryWideAt = kScoreAt + 2 * kScoreSlot, kProbAt = kQueryWideAt + kQueryWideSlot,
     kQueryPartAt = kProbAt + kProbSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
     kLanesAt = kQueryScaledAt + kQueryScaledSlot, kPartialAt = kLanesAt + kLanesSlot,
-    kRowsOutAt = kPartialAt + kPartialSlot, kNewKeyAt = kRowsOutAt + kRowsOutSlot,
-    kNewValueAt = kNewKeyAt + kNewKeySlot, kRowMaxAt = kNewValueAt + kNewValueSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
+    kRowsOutAt = kPartialAt + kPartialSlot, kRowMaxAt = kRowsOutAt + kRowsOutSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewKeyAt = kRowSumAt + kRowSumSlot,
+    kNewValueAt = kNewKeyAt + kNewKeySlot, kRowBlocksAt = kNewValueAt + kNewValueSlot,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileStatAt = kRescaleAt + kRescaleSlot,

@@ -210,6 +210,9 @@ struct Kernel {
     int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    int64_t largeTilesForm = 0;  // which values it has of largeTiles
+    // which values it has of queriesPerTask, smallPositions, rowsPerTask, outRingPart
+    int64_t queriesPerTaskForm = 0;
     // its tiling function
     SelfAttentionPaEncoderTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
     // whether blocks wait for each other
@@ -261,6 +264,19 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t smallOfCore =
         CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
             * tiling.queriesPerSmallTask;
+    // large tasks that have queries, at most
+    const int64_t filledTasks =
+        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+            * (tiling.kvHeads * tiling.headTiles);
+    // tasks of two halves of a batch row, at least
+    const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
+    // rounds of them
+    const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
+    // such tasks that fill the rounds
+    const int64_t pairs =
+        MaxOf(fewestPairs, roundsOfPairs * problem.cores / MaxOf(tasksAbreast, 1));
+    // query positions of such a task
+    const int64_t queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
     // bytes of a head's keys and values
@@ -271,12 +287,102 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // even groups of heads
     const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    // query positions of the busiest core with large and small tasks
+    int64_t largeAndSmallOfCore{};
     if (problem.queryLayout == values::QueryLayout::kTokens
         || problem.queryLayout == values::QueryLayout::kMerged) {
-        // large tasks that have queries, at most
-        const int64_t filledTasks =
-            (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
-                * (tiling.kvHeads * tiling.headTiles);
+        largeAndSmallOfCore =
+            CeilDiv(tasksAbreast
+                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                    || smallOfCore * kPartsOfBusiestCore
+                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                    ? 0
+                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
+                problem.cores)
+                * queriesPerLargeTask
+                + CeilDiv(MaxOf(0,
+                    tasksAbreast
+                        * CeilDiv(MaxOf(0,
+                            problem.qRows
+                                - ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                                    || smallOfCore * kPartsOfBusiestCore
+                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                                    ? 0
+                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
+                                    * queriesPerLargeTask),
+                            tiling.queriesPerSmallTask)
+                        - (CeilDiv(tasksAbreast
+                            * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                                || smallOfCore * kPartsOfBusiestCore
+                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                                ? 0
+                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
+                            problem.cores)
+                            * problem.cores
+                            - tasksAbreast
+                                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                                    || smallOfCore * kPartsOfBusiestCore
+                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                                    ? 0
+                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
+                    problem.cores)
+                    * tiling.queriesPerSmallTask;
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else {
+        largeAndSmallOfCore =
+            CeilDiv(tasksAbreast
+                * ((tasksAbreast * allTiles < problem.cores
+                    || smallOfCore * kPartsOfBusiestCore
+                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                    ? 0
+                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
+                problem.cores)
+                * queriesPerLargeTask
+                + CeilDiv(MaxOf(0,
+                    tasksAbreast
+                        * CeilDiv(MaxOf(0,
+                            problem.qRows
+                                - ((tasksAbreast * allTiles < problem.cores
+                                    || smallOfCore * kPartsOfBusiestCore
+                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                                    ? 0
+                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
+                                    * queriesPerLargeTask),
+                            tiling.queriesPerSmallTask)
+                        - (CeilDiv(tasksAbreast
+                            * ((tasksAbreast * allTiles < problem.cores
+                                || smallOfCore * kPartsOfBusiestCore
+                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                                ? 0
+                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
+                            problem.cores)
+                            * problem.cores
+                            - tasksAbreast
+                                * ((tasksAbreast * allTiles < problem.cores
+                                    || smallOfCore * kPartsOfBusiestCore
+                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                                    ? 0
+                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
+                    problem.cores)
+                    * tiling.queriesPerSmallTask;
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
+    }
+    if (kernel.largeTilesForm == 0) {
+        if (queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.largeTiles = pairs;
+        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+    } else if (kernel.largeTilesForm == 1) {
         if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
             || smallOfCore * kPartsOfBusiestCore
                 < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
@@ -286,9 +392,13 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         } else {
             tiling.largeTiles = allTiles;
         }
-        tiling.rowTotal = problem.nTokens * problem.headNum;
     } else {
-        if (tasksAbreast * allTiles < problem.cores
+        if (queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.largeTiles = pairs;
+        } else if (tasksAbreast * allTiles < problem.cores
             || smallOfCore * kPartsOfBusiestCore
                 < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
             tiling.largeTiles = 0;
@@ -297,16 +407,42 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         } else {
             tiling.largeTiles = allTiles;
         }
-        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
-    tiling.queriesPerTask =
-        tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
-    tiling.smallPositions =
-        RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
-            tiling.queriesPerSmallTask);
-    tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    if (kernel.queriesPerTaskForm == 0) {
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles
+                        * (queriesPerPair > queriesPerLargeTask
+                            && tasksAbreast * fewestPairs >= problem.cores
+                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                                <= largeAndSmallOfCore * kPartsOfBusiestCore
+                            ? queriesPerPair
+                            : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
+        tiling.rowsPerTask =
+            MinOf(tiling.headsPerTask * tiling.queriesPerTask,
+                tiling.headsPerTask * queriesPerLargeTask);
+    } else {
+        tiling.queriesPerTask =
+            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+        tiling.smallPositions =
+            RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
+                tiling.queriesPerSmallTask);
+        tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
+    }
+    tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
         problem.startTogether > 0
@@ -447,26 +583,30 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPaEncoderTiling &t
     // rows of all key splits, 0 without any
     const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.outRingOffset = 0;
-    tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
         RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
-    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
     const int64_t partialOutBytes =
         RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
+    tiling.outRingPart =
+        kernel.queriesPerTaskForm == 0
+            ? RoundUp(
+                kernel.ring * 2 * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+                kWorkspaceAlignment)
+            : RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+                kWorkspaceAlignment);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
 }
 
@@ -745,6 +885,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -772,6 +914,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -846,6 +990,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -921,6 +1066,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -950,6 +1097,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -979,6 +1128,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1003,6 +1154,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1036,6 +1189,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1063,6 +1218,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1086,6 +1243,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1115,6 +1273,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1143,6 +1303,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1171,6 +1333,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.queriesPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
