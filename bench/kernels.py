@@ -36,7 +36,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catlass_kernels import launches_of, peers
-from kernel_rows import MISSING, Missing, Row, Work, compressed, rows
+from kernel_rows import Row, Work, compressed, rows
 from kernel_text import ICACHE, KernelText
 
 from attndsl.compiler.prepare_launch import prepare
@@ -51,9 +51,9 @@ TOLERANCE = 0.02
 L2_BYTES_A_SCORE = 14.4
 _SOFTMAX = ("Muls", "Max", "Sub", "Exp", "Add", "Convert")
 _LANES = 64
-_NAMED = {"l2": 7.0e12, "hbm": 1.49e12}
+_STATED = {"l2": 7.0e12, "hbm": 1.49e12}
 """Bytes a second of mixed traffic through L2 and of memory that demands were stated for."""
-_NAMED_MISS = 32.0
+_STATED_MISS = 32.0
 _TRACED_TOKENS, _TOKENS = 384, 8192
 """Tokens whose selection of blocks is timed line by line, 8 of each vector core; those of the problem."""
 SELECTION_STEPS = ("Select", "Window", "Blocks", "Heads")
@@ -61,10 +61,10 @@ SELECTION_STEPS = ("Select", "Window", "Blocks", "Heads")
 SELECTION_MOST = 100.0
 
 
-def named_rates(on: Device) -> dict[str, Rate]:
+def stated_rates(on: Device) -> dict[str, Rate]:
     """The rates that demands were stated for, a cycle."""
-    found = {name: Rate(value / on.clock, "stated") for name, value in _NAMED.items()}
-    return {**found, "miss": Rate(_NAMED_MISS, "stated")}
+    found = {name: Rate(value / on.clock, "stated") for name, value in _STATED.items()}
+    return {**found, "miss": Rate(_STATED_MISS, "stated")}
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def demand_of(row: Row, on: Device, rates: Mapping[str, Rate]) -> float | None:
     """The share asked for: one of the cube is a share of the bound at the rates that it was stated for."""
     if row.least is None or row.of != "cube":
         return row.least
-    stated = bound_of(row.work, on, {**on.rates, **named_rates(on)}).slowest
+    stated = bound_of(row.work, on, {**on.rates, **stated_rates(on)}).slowest
     return row.least * (stated / bound_of(row.work, on, rates).slowest)
 
 
@@ -223,11 +223,6 @@ def details(figure: Figure, others: Mapping[str, Figure]) -> Iterator[str]:
         yield f"    note: {figure.row.says}"
     if max(figure.text.cube_bytes, figure.text.vector_bytes) > ICACHE:
         yield f"    note: a core's code may exceed its instruction cache of {ICACHE // 1024} KB (estimate)"
-
-
-def missing_line(each: Missing) -> str:
-    """A row that no operator expresses."""
-    return f"{each.name:44} not expressed ({each.demand}): {each.reason}"
 
 
 def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
@@ -293,7 +288,7 @@ def main() -> int:
     if options.frozen and (options.check or options.update):
         parser.error("committed figures are those of the model, not of --frozen rates")
     on = device(DEFAULT_DEVICE)
-    rates = named_rates(on) if options.frozen else None
+    rates = stated_rates(on) if options.frozen else None
     wanted = chosen(options.only, with_long=options.long)
     if not options.json:
         print(head_of(on, rates or on.rates))
@@ -309,7 +304,7 @@ def main() -> int:
     if options.json:
         print(json.dumps({"figures": data, "peers": known_peers}, indent=1))
     else:
-        print(*after_rows(options.only, figures, known_peers, rates), sep="\n")
+        print(*after_rows(figures, known_peers, rates), sep="\n")
     if options.update:
         every = {row.name for row in rows()}
         merged = {name: each for name, each in {**committed["figures"], **data}.items() if name in every}
@@ -348,13 +343,11 @@ def read_committed() -> dict[str, dict[str, Any]]:
 
 
 def after_rows(
-    pattern: str,
     figures: Mapping[str, Figure],
     known_peers: Mapping[str, float],
     rates: Mapping[str, Rate] | None,
 ) -> Iterator[str]:
-    """What follows the rows: problems that no operator expresses, selection of blocks, peers."""
-    yield from (missing_line(each) for each in MISSING if re.search(pattern, each.name))
+    """What follows the rows: selection of blocks, peers."""
     if any(name.startswith("NSA") for name in figures):
         spent, functions = selection(rates)
         word = _word(spent <= SELECTION_MOST)
