@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,15 +84,6 @@ class Row:
     vector_cycles: float | None = None
     long: bool = False
     says: str = ""
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A problem that no shipped operator expresses."""
-
-    name: str
-    demand: str
-    reason: str
 
 
 def zeros(*shape: int, dtype: Any = np.float16) -> Array:
@@ -480,6 +471,32 @@ def _prefixes() -> Iterator[Row]:
         yield Row(name, prefix(batch, rows, before), work, least=0.55)
 
 
+def appended(rows: int) -> Callable[[], Call]:
+    """A prompt of 8 heads that is the first of a cache, which its keys and values are appended to."""
+
+    def call() -> Call:
+        return _mode("ENCODER").bind(
+            **{name: zeros(rows, 8 * 128) for name in ("query", "key", "value")},
+            **{name: zeros(1, 1, rows, 8 * 128) for name in ("cacheK", "cacheV")},
+            tokenOffset=np.array([rows], np.int32),
+            seqLen=np.array([rows], np.int32),
+            layerId=np.zeros(1, np.int32),
+            headNum=8,
+            qkScale=1 / math.sqrt(128),
+            calcType="ENCODER",
+        )
+
+    return call
+
+
+def _appended() -> Iterator[Row]:
+    rows = 4096
+    plain = prompt_work(square(rows), rows)
+    work = replace(plain, written=plain.written + 2 * 2 * rows * 8 * 128)
+    says = "no share is asked; a prompt's keys and values are appended to a cache, too"
+    yield Row(f"prefill appended S{rows}", appended(rows), work, says=says)
+
+
 def compressed(tokens: int, length: int) -> Callable[[], Call]:
     """Blocks of 32 keys every 16 in ``length`` tokens, of which the last ``tokens`` ask; a query sees blocks
     that end before it."""
@@ -531,8 +548,6 @@ def rows() -> tuple[Row, ...]:
         *_relays(),
         *_latents(),
         *_prefixes(),
+        *_appended(),
         *_compressed(),
     )
-
-
-MISSING: tuple[Missing, ...] = ()

@@ -16,8 +16,10 @@ Formulas, each from one place
     bytes    queries, and keys and values of true lengths once; those of a group of rows once a group
     R        the smaller of memory's measured rate and of 24 cores x 32 B a cycle = 1.38 TB/s (device tables)
     bound    the slowest of cube; vector cores (calibrated cycles a repeat of the steps of softmax: scale,
-             maximum, subtraction, exponential, sum, conversion, and what masks add); L2 at 14.4 B a score and
-             the mask's bytes; memory
+             maximum, subtraction, exponential, sum, conversion, and what masks add); L2 at 14.4 B a score
+             and the mask's bytes; memory
+    14.4 B   of a score through L2, as demands were stated with: 8 of scores in fp32, 4 of probabilities, 2 of
+             keys and values, 0.4 of the rest. Today's kernels move 15 (docs/performance.md)
 The demand on a bound follows its rates: the same fraction of the bound, as if L2 moved 14.4 B a score.
 """
 
@@ -36,7 +38,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catlass_kernels import launches_of, peers
-from kernel_rows import MISSING, Missing, Row, Work, compressed, rows
+from kernel_rows import Row, Work, compressed, rows
 from kernel_text import ICACHE, KernelText
 
 from attndsl.compiler.prepare_launch import prepare
@@ -51,9 +53,9 @@ TOLERANCE = 0.02
 L2_BYTES_A_SCORE = 14.4
 _SOFTMAX = ("Muls", "Max", "Sub", "Exp", "Add", "Convert")
 _LANES = 64
-_NAMED = {"l2": 7.0e12, "hbm": 1.49e12}
+_STATED = {"l2": 7.0e12, "hbm": 1.49e12}
 """Bytes a second of mixed traffic through L2 and of memory that demands were stated for."""
-_NAMED_MISS = 32.0
+_STATED_MISS = 32.0
 _TRACED_TOKENS, _TOKENS = 384, 8192
 """Tokens whose selection of blocks is timed line by line, 8 of each vector core; those of the problem."""
 SELECTION_STEPS = ("Select", "Window", "Blocks", "Heads")
@@ -61,10 +63,10 @@ SELECTION_STEPS = ("Select", "Window", "Blocks", "Heads")
 SELECTION_MOST = 100.0
 
 
-def named_rates(on: Device) -> dict[str, Rate]:
+def stated_rates(on: Device) -> dict[str, Rate]:
     """The rates that demands were stated for, a cycle."""
-    found = {name: Rate(value / on.clock, "stated") for name, value in _NAMED.items()}
-    return {**found, "miss": Rate(_NAMED_MISS, "stated")}
+    found = {name: Rate(value / on.clock, "stated") for name, value in _STATED.items()}
+    return {**found, "miss": Rate(_STATED_MISS, "stated")}
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,34 @@ def _a_repeat(name: str, on: Device) -> float:
 
 
 @dataclass(frozen=True)
+class Aim:
+    """What is asked of a row, and whether it holds; ``asked`` begins with the relation: ">= 0.6 of cube"."""
+
+    reached: str
+    asked: str
+    holds: bool
+
+    @property
+    def words(self) -> str:
+        return f"{self.reached} {self.asked}"
+
+
+def aims_of(
+    row: Row, time: float, share: float, demand: float | None, times: Mapping[str, float]
+) -> Iterator[Aim]:
+    """What is asked of a row's share and time; ``times``: those of other rows, in microseconds."""
+    if demand is not None:
+        stated = "" if demand == row.least else f" ({row.least} at the rates it was stated for)"
+        yield Aim(f"{share:.3f}", f">= {demand:.3g} of {row.of}{stated}", share >= demand)
+    if row.most is not None:
+        yield Aim(f"{time:.1f}", f"<= {row.most:g} us", time <= row.most)
+    if row.beside is not None and row.beside[0] in times:
+        name, most = row.beside
+        ratio = time / times[name]
+        yield Aim(f"{ratio:.3f}", f"<= {most:g} of the time of {name}", ratio <= most)
+
+
+@dataclass(frozen=True)
 class Figure:
     """A row with what was predicted of it. ``share`` and ``worst_share`` are None where time alone counts."""
 
@@ -133,15 +163,9 @@ class Figure:
     def judgements(self, others: Mapping[str, Figure]) -> Iterator[tuple[str, bool]]:
         """Each demand in words with its figure, and whether it holds."""
         row, found = self.row, self.profile
-        if self.demand is not None:
-            stated = "" if self.demand == row.least else f" ({row.least} at the rates it was stated for)"
-            yield f"{self.share:.3f} >= {self.demand:.3g} of {row.of}{stated}", self.share >= self.demand
-        if row.most is not None:
-            yield f"{found.time:.1f} <= {row.most:g} us", found.time <= row.most
-        if row.beside is not None and row.beside[0] in others:
-            name, most = row.beside
-            ratio = found.time / others[name].profile.time
-            yield f"{ratio:.3f} <= {most:g} of the time of {name}", ratio <= most
+        times = {name: each.profile.time for name, each in others.items()}
+        for aim in aims_of(row, found.time, self.share, self.demand, times):
+            yield aim.words, aim.holds
         if row.vector_cycles is not None:
             cycles = self.vector_cycles()
             yield (
@@ -171,7 +195,7 @@ def demand_of(row: Row, on: Device, rates: Mapping[str, Rate]) -> float | None:
     """The share asked for: one of the cube is a share of the bound at the rates that it was stated for."""
     if row.least is None or row.of != "cube":
         return row.least
-    stated = bound_of(row.work, on, {**on.rates, **named_rates(on)}).slowest
+    stated = bound_of(row.work, on, {**on.rates, **stated_rates(on)}).slowest
     return row.least * (stated / bound_of(row.work, on, rates).slowest)
 
 
@@ -223,11 +247,6 @@ def details(figure: Figure, others: Mapping[str, Figure]) -> Iterator[str]:
         yield f"    note: {figure.row.says}"
     if max(figure.text.cube_bytes, figure.text.vector_bytes) > ICACHE:
         yield f"    note: a core's code may exceed its instruction cache of {ICACHE // 1024} KB (estimate)"
-
-
-def missing_line(each: Missing) -> str:
-    """A row that no operator expresses."""
-    return f"{each.name:44} not expressed ({each.demand}): {each.reason}"
 
 
 def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
@@ -293,7 +312,7 @@ def main() -> int:
     if options.frozen and (options.check or options.update):
         parser.error("committed figures are those of the model, not of --frozen rates")
     on = device(DEFAULT_DEVICE)
-    rates = named_rates(on) if options.frozen else None
+    rates = stated_rates(on) if options.frozen else None
     wanted = chosen(options.only, with_long=options.long)
     if not options.json:
         print(head_of(on, rates or on.rates))
@@ -309,7 +328,7 @@ def main() -> int:
     if options.json:
         print(json.dumps({"figures": data, "peers": known_peers}, indent=1))
     else:
-        print(*after_rows(options.only, figures, known_peers, rates), sep="\n")
+        print(*after_rows(figures, known_peers, rates), sep="\n")
     if options.update:
         every = {row.name for row in rows()}
         merged = {name: each for name, each in {**committed["figures"], **data}.items() if name in every}
@@ -348,23 +367,45 @@ def read_committed() -> dict[str, dict[str, Any]]:
 
 
 def after_rows(
-    pattern: str,
     figures: Mapping[str, Figure],
     known_peers: Mapping[str, float],
     rates: Mapping[str, Rate] | None,
 ) -> Iterator[str]:
-    """What follows the rows: problems that no operator expresses, selection of blocks, peers."""
-    yield from (missing_line(each) for each in MISSING if re.search(pattern, each.name))
+    """What follows the rows: selection of blocks, peers."""
     if any(name.startswith("NSA") for name in figures):
         spent, functions = selection(rates)
         word = _word(spent <= SELECTION_MOST)
         yield f"{word}: NSA importance and top-k: {spent:.1f} <= {SELECTION_MOST:g} us of vector time a core"
         yield f"    in {', '.join(functions)}"
+    times = {name: figure.profile.time for name, figure in figures.items()}
+    for name, peer, aim in aims_beside_peers(times, known_peers):
+        yield (
+            f"{_word(aim.holds)}: {name}: {times[name]:.1f} us, {peer} {known_peers[peer]:.1f} us: "
+            f"{aim.words} (the same model)"
+        )
+
+
+def aims_beside_peers(
+    times: Mapping[str, float], known_peers: Mapping[str, float]
+) -> Iterator[tuple[str, str, Aim]]:
+    """Our row, the public kernel beside it, and what is asked of the ratio of their times."""
     for peer in peers():
-        if peer.row in figures and peer.name in known_peers:
-            ours, theirs = figures[peer.row].profile.time, known_peers[peer.name]
-            word, ratio = _word(ours <= peer.most * theirs), f"{ours / theirs:.2f} <= {peer.most:g}"
-            yield f"{word}: {peer.row}: {ours:.1f} us, {peer.name} {theirs:.1f} us: {ratio} (the same model)"
+        if peer.row in times and peer.name in known_peers:
+            ratio = times[peer.row] / known_peers[peer.name]
+            yield peer.row, peer.name, Aim(f"{ratio:.2f}", f"<= {peer.most:g}", ratio <= peer.most)
+
+
+def committed_misses() -> Iterator[tuple[str, float, Aim]]:
+    """Committed shares, times and ratios that are not what is asked: row, microseconds, aim."""
+    committed, on = read_committed(), device(DEFAULT_DEVICE)
+    times = {name: each["microseconds"] for name, each in committed["figures"].items()}
+    for row in rows():
+        share = committed["figures"][row.name]["share"]
+        found = aims_of(row, times[row.name], share, demand_of(row, on, on.rates), times)
+        yield from ((row.name, times[row.name], aim) for aim in found if not aim.holds)
+    for name, peer, aim in aims_beside_peers(times, committed["peers"]):
+        if not aim.holds:
+            yield name, times[name], Aim(aim.reached, f"{aim.asked} of the time of {peer}", holds=False)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from attndsl.base.package_files import specs_dir
+from attndsl.base.package_files import resource_dir, specs_dir
 from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
 from attndsl.lowering.attention.ways import WAYS
@@ -175,6 +175,18 @@ def ways() -> Iterator[str]:
     yield from _table(("value", "is refused", "the nearest legal value"), told)
 
 
+def missed() -> Iterator[str]:
+    """Committed figures that miss what is asked; float16 and bfloat16 once if they are alike."""
+    sys.path.insert(0, str(resource_dir("bench")))
+    from kernels import committed_misses
+
+    told = [
+        (name.removesuffix(" bf16").removesuffix(" fp16"), f"{us:,.1f}", aim.reached, aim.asked)
+        for name, us, aim in committed_misses()
+    ]
+    yield from _table(("figure", "us", "reached", "asked"), dict.fromkeys(told))
+
+
 def _summary(text: str) -> str:
     """The first sentence of a file's docstring."""
     return (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ").rstrip(".")
@@ -184,7 +196,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
     for each in (
         *(axes, masks, sources, compositions, operations, dtypes, rules),
-        *(starting_kinds, gallery, instructions, couplings, ways, devices),
+        *(starting_kinds, gallery, instructions, couplings, ways, devices, missed),
     )
 }
 

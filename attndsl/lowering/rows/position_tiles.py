@@ -85,7 +85,7 @@ class PositionTiles:
         most = emit.inventory.host_number("queriesPerLargeTask", most, "query positions of a large task")
         large = self._large_tiles(emit, few, most, tokens)
         if self.halves:
-            large, most = self._with_halves(emit, large, few, most)
+            large, most = self._with_halves(emit, large, few, most, tokens)
         add("largeTiles", large, "large tasks that share the query positions of a batch row")
         count = tiling_field_ref("largeTiles")
         add("queriesPerTask", select(count > 0, most, few), "query positions of a task, at most")
@@ -143,21 +143,23 @@ class PositionTiles:
         mixed = select(of_whole < of_all, whole, all_large)
         filled = groups * all_large
         if tokens is not None:
-            filled = minimum(filled, self._most_filled(emit, tokens, most))
+            filled = minimum(filled, self._most_filled(emit, tokens, most, "filledTasks", "large tasks"))
         return select((filled < CORES) | uneven, 0, mixed)
 
     @staticmethod
-    def _most_filled(emit: Emitter, tokens: Expr, most: Expr) -> Expr:
-        """Large tasks of all heads that ``tokens`` fill at most: each batch row ends one that is not full.
+    def _most_filled(emit: Emitter, tokens: Expr, most: Expr, name: str, meaning: str) -> Expr:
+        """Tasks of all heads that ``tokens`` fill at most: each batch row ends one that is not full.
 
         Batch rows shorter than the longest have tasks without queries, which give no core work.
         """
         of_head = (tokens + emit.signature.extents["B"] * (most - 1)) // most
         return emit.inventory.host_number(
-            "filledTasks", of_head * _head_tasks_on_host(), "large tasks that have queries, at most"
+            name, of_head * _head_tasks_on_host(), f"{meaning} that have queries, at most"
         )
 
-    def _with_halves(self, emit: Emitter, large: Expr, few: Expr, most: Expr) -> tuple[Expr, Expr]:
+    def _with_halves(
+        self, emit: Emitter, large: Expr, few: Expr, most: Expr, tokens: Expr | None
+    ) -> tuple[Expr, Expr]:
         """Large tasks of a batch row and their positions, with two halves each where cores have no more then.
 
         As many as give each core as many of them, so that each has fewer positions than it could have.
@@ -181,8 +183,12 @@ class PositionTiles:
             ceil_div(groups * large, CORES) * most + ceil_div(maximum(0, small - free), CORES) * few,
             "query positions of the busiest core with large and small tasks",
         )
+        filled = groups * fewest
+        if tokens is not None:
+            pairs = self._most_filled(emit, tokens, 2 * most, "filledPairs", "tasks of two halves")
+            filled = minimum(filled, pairs)
         total, parts = _share(emit)
-        pays = (each > most) & (groups * fewest >= CORES) & (rounds * each * parts <= busiest * total)
+        pays = (each > most) & (filled >= CORES) & (rounds * each * parts <= busiest * total)
         return select(pays, count, large), select(pays, each, most)
 
     # In the kernel ----------------------------------------------------------------------------------------
