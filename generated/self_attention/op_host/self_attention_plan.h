@@ -291,8 +291,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
                                     : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
                     problem.cores)
                     * tiling.queriesPerSmallTask;
+        // tasks of two halves that have queries, at most
+        const int64_t filledPairs =
+            (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
+                / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
         if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
             && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
                 <= largeAndSmallOfCore * kPartsOfBusiestCore) {
             tiling.largeTiles = pairs;
@@ -305,6 +309,27 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
         } else {
             tiling.largeTiles = allTiles;
         }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (queriesPerPair > queriesPerLargeTask
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles
+                        * (queriesPerPair > queriesPerLargeTask
+                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                                <= largeAndSmallOfCore * kPartsOfBusiestCore
+                            ? queriesPerPair
+                            : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
         tiling.rowTotal = problem.nTokens * problem.headNum;
     } else {
         largeAndSmallOfCore =
@@ -357,29 +382,29 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
         } else {
             tiling.largeTiles = allTiles;
         }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles
+                        * (queriesPerPair > queriesPerLargeTask
+                            && tasksAbreast * fewestPairs >= problem.cores
+                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                                <= largeAndSmallOfCore * kPartsOfBusiestCore
+                            ? queriesPerPair
+                            : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
         tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
-    if (tiling.largeTiles <= 0) {
-        tiling.queriesPerTask = tiling.queriesPerSmallTask;
-    } else if (queriesPerPair > queriesPerLargeTask
-        && tasksAbreast * fewestPairs >= problem.cores
-        && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-            <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-        tiling.queriesPerTask = queriesPerPair;
-    } else {
-        tiling.queriesPerTask = queriesPerLargeTask;
-    }
-    tiling.smallPositions =
-        RoundUp(MaxOf(0,
-            problem.qRows
-                - tiling.largeTiles
-                    * (queriesPerPair > queriesPerLargeTask
-                        && tasksAbreast * fewestPairs >= problem.cores
-                        && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                            <= largeAndSmallOfCore * kPartsOfBusiestCore
-                        ? queriesPerPair
-                        : queriesPerLargeTask)),
-            tiling.queriesPerSmallTask);
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
     tiling.rowsPerTask =

@@ -210,9 +210,9 @@ struct Kernel {
     int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t largeTilesForm = 0;  // which values it has of largeTiles
-    // which values it has of queriesPerTask, smallPositions, rowsPerTask, outRingPart
-    int64_t queriesPerTaskForm = 0;
+    // which values it has of largeTiles, queriesPerTask, smallPositions
+    int64_t largeTilesForm = 0;
+    int64_t rowsPerTaskForm = 0;  // which values it has of rowsPerTask, outRingPart
     // its tiling function
     SelfAttentionPaEncoderTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
     // whether blocks wait for each other
@@ -367,9 +367,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
                     * tiling.queriesPerSmallTask;
         tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
+    int64_t filledPairs{};  // tasks of two halves that have queries, at most
+    if (kernel.largeTilesForm == 0) {
+        filledPairs =
+            (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
+                / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
+    }
     if (kernel.largeTilesForm == 0) {
         if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
             && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
                 <= largeAndSmallOfCore * kPartsOfBusiestCore) {
             tiling.largeTiles = pairs;
@@ -382,6 +388,27 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         } else {
             tiling.largeTiles = allTiles;
         }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (queriesPerPair > queriesPerLargeTask
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles
+                        * (queriesPerPair > queriesPerLargeTask
+                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                                <= largeAndSmallOfCore * kPartsOfBusiestCore
+                            ? queriesPerPair
+                            : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
     } else if (kernel.largeTilesForm == 1) {
         if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
             || smallOfCore * kPartsOfBusiestCore
@@ -392,6 +419,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         } else {
             tiling.largeTiles = allTiles;
         }
+        tiling.queriesPerTask =
+            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+        tiling.smallPositions =
+            RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
+                tiling.queriesPerSmallTask);
     } else {
         if (queriesPerPair > queriesPerLargeTask
             && tasksAbreast * fewestPairs >= problem.cores
@@ -407,9 +439,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         } else {
             tiling.largeTiles = allTiles;
         }
-    }
-    tiling.largeTasks = tasksAbreast * tiling.largeTiles;
-    if (kernel.queriesPerTaskForm == 0) {
         if (tiling.largeTiles <= 0) {
             tiling.queriesPerTask = tiling.queriesPerSmallTask;
         } else if (queriesPerPair > queriesPerLargeTask
@@ -431,18 +460,9 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
                             ? queriesPerPair
                             : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
-        tiling.rowsPerTask =
-            MinOf(tiling.headsPerTask * tiling.queriesPerTask,
-                tiling.headsPerTask * queriesPerLargeTask);
-    } else {
-        tiling.queriesPerTask =
-            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
-        tiling.smallPositions =
-            RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
-                tiling.queriesPerSmallTask);
-        tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     }
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
+    tiling.largeTasks = tasksAbreast * tiling.largeTiles;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
         problem.startTogether > 0
@@ -450,6 +470,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+    tiling.rowsPerTask =
+        kernel.rowsPerTaskForm == 0
+            ? MinOf(tiling.headsPerTask * tiling.queriesPerTask,
+                tiling.headsPerTask * queriesPerLargeTask)
+            : tiling.headsPerTask * tiling.queriesPerTask;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -596,7 +621,7 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPaEncoderTiling &t
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
     tiling.outRingPart =
-        kernel.queriesPerTaskForm == 0
+        kernel.rowsPerTaskForm == 0
             ? RoundUp(
                 kernel.ring * 2 * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
                 kWorkspaceAlignment)
@@ -886,7 +911,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -915,7 +940,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1067,7 +1092,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1098,7 +1123,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1129,7 +1154,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1155,7 +1180,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1190,7 +1215,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1219,7 +1244,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1274,7 +1299,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1304,7 +1329,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1334,7 +1359,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.queriesPerTaskForm = 1;
+        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
