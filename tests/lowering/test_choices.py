@@ -64,7 +64,7 @@ WORDS = {
     "first_stores": ("auto", "vector", "cube"),
     "prob_layout": ("rows", "fractals"), "few_keys": ("same", "auto", "double"),
     "key_copies": ("parts", "whole"), "sums": ("auto", "vector", "workspace"),
-    "score_dtype": ("float32", "float16"),
+    "score_dtype": ("float32", "float16"), "row_sums": ("auto", "lanes", "blocks", "step"),
 }  # fmt: skip
 
 

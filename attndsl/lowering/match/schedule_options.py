@@ -109,6 +109,11 @@ class Schedule:
         sums: where weighted sums of an item's tiles are added up: "vector": by the vector cores, in the
             unified buffer, to which those of each tile come; "workspace": by the cube's stores, so that they
             come once an item; "auto": in the workspace for tasks of several bands of rows, where they can be.
+        row_sums: what a vector step leaves of the sums of its rows to finish for all rows of a core after the
+            steps of a tile: "blocks" of 8 lanes a row, the "lanes" that a row folds to at first, or nothing:
+            each "step" finishes its own; "auto": "lanes" with weighted sums in the workspace, else "blocks"
+            for tasks of one band of rows and narrow scores, else "step". Bears on rows of several positions
+            whose sums no step needs.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -140,6 +145,7 @@ class Schedule:
     key_copies: str = "parts"
     few_keys: str = "same"
     sums: str = "auto"
+    row_sums: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -252,6 +258,7 @@ _LEGAL = {
     "key_copies": Legal(words=("parts", "whole")),
     "few_keys": Legal(words=("same", "auto", "double")),
     "sums": Legal(words=("auto", "vector", "workspace")),
+    "row_sums": Legal(words=("auto", "lanes", "blocks", "step")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 
