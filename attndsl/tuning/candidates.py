@@ -61,6 +61,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "score_slots": ("auto", "ring", "prefetch"),
     "first_stores": ("auto", "vector", "cube"),
     "few_keys": ("same", "auto"),
+    "row_sums": ("auto", "blocks", "step"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

@@ -4,7 +4,8 @@
 
 Sums are those of the exponentials, or of what the cube takes, which is rounded. Each step of rows updates its
 own; or all rows are updated after the steps: a step then has fewer instructions that wait for each other, and
-the cube has the probabilities meanwhile.
+the cube has the probabilities meanwhile. A step leaves a block of 8 lanes a row for that, or all folded lanes
+of a row, where the unified buffer has room for those: one instruction less that waits.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ from attndsl.expr import Const, select
 from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import R0, ROWS, SMALLEST, STEP_ROWS
-from attndsl.lowering.emit.row_operations import reduce_blocks, reduce_tile
+from attndsl.lowering.emit.loop_scalars import R0, REPEAT_LANES, ROWS, SMALLEST, STEP_ROWS
+from attndsl.lowering.emit.row_operations import (
+    fold_tile,
+    folds_to_one_repeat,
+    reduce_blocks,
+    reduce_tile,
+)
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary
+from attndsl.tile.instructions import Binary, BlockReduce
 from attndsl.tile.statements import If, Note, Statement, seq
 
 _NOTE = "rowSum = rowSum * rescale + row sum of the tile"
@@ -51,9 +57,10 @@ def row_sums(context: Context, needed_in_steps: bool) -> RowSums:
     """
     if adds_rounded(context):
         return RowSums(of_rounded=_in_step(context))
-    if needed_in_steps or not _has_many_rows(context):
+    left = "step" if needed_in_steps or context.rows.one_position else _left_by_steps(context)
+    if left == "step":
         return RowSums(of_exponentials=_in_step(context))
-    return RowSums(of_exponentials=_folded(context), after_steps=_at_once(context))
+    return RowSums(of_exponentials=_folded(context, left), after_steps=_at_once(context, left))
 
 
 def adds_rounded(context: Context) -> bool:
@@ -62,11 +69,17 @@ def adds_rounded(context: Context) -> bool:
     return quantization is not None and quantization.offset is not None
 
 
-def _has_many_rows(context: Context) -> bool:
-    """Whether a tile has several steps, and the unified buffer a place for a block a row: rows of decoding
-    are one step, and of several bands there is none, unless scores are narrow, which take one slot."""
-    has_place = context.schedule.max_rows <= BAND_ROWS or context.narrows_scores
-    return not context.rows.one_position and has_place
+def _left_by_steps(context: Context) -> str:
+    """What steps leave of their sums: "lanes", "blocks", or "step": nothing.
+
+    Sums of several bands of rows leave no room, unless they are in the workspace or scores take one slot.
+    """
+    found = context.schedule.row_sums
+    if found == "auto":
+        has_place = context.schedule.max_rows <= BAND_ROWS or context.narrows_scores
+        found = "lanes" if context.gathers_sums else "blocks" if has_place else "step"
+    # wider lanes take two levels more
+    return "blocks" if found == "lanes" and not folds_to_one_repeat(context) else found
 
 
 def _in_step(context: Context) -> list[Statement]:
@@ -102,26 +115,44 @@ def _buffers(context: Context) -> tuple[Buffer, Buffer]:
     return blocks, context.in_ub("tileSum", "float32", rows, "row sums of the tile")
 
 
-def _folded(context: Context) -> list[Statement]:
+def _lanes(context: Context) -> Buffer:
+    """Folded lanes of the exponentials of all rows of the core."""
+    size = context.rows_per_vector * folded_lanes(context)
+    return context.in_ub("sumLanes", "float32", size, "row sums of the tile, one repeat a row")
+
+
+def _folded(context: Context, left: str) -> list[Statement]:
     """A step's part of the sums at once."""
+    if left == "lanes":
+        place = R0 * folded_lanes(context)
+        return [
+            Note(text="each row's sum folded to the lanes of a repeat, reduced once after the loop"),
+            *fold_tile(context, "Sum", Const(0), _lanes(context), place),
+        ]
     blocks, _ = _buffers(context)
-    place = blocks.region(R0 * STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
+    block = blocks.region(R0 * STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
     return [
         Note(text="each row's sum folded to 8 lanes, reduced once after the loop"),
-        *reduce_tile(context, "Sum", Const(0), place),
+        *reduce_tile(context, "Sum", Const(0), block),
     ]
 
 
-def _at_once(context: Context) -> list[Statement]:
+def _at_once(context: Context, left: str) -> list[Statement]:
     """The sums of all rows of the core."""
     b, (blocks, finished) = vector_buffers(context), _buffers(context)
     row_sum = whole(b.row_sum, state_row(context, Const(0)), ROWS)
     rescale = whole(b.rescale, tile_row(context, Const(0)), ROWS)
+    to_blocks = []
+    if left == "lanes":
+        folded = _lanes(context).region(0, ROWS, REPEAT_LANES, folded_lanes(context))
+        of_rows = blocks.region(0, ROWS, STATISTIC_LANES, STATISTIC_LANES)
+        to_blocks = [BlockReduce(op="Sum", dst=of_rows, src=folded)]
     return [
         Note(text=_NOTE),
         If(
             condition=ROWS > 0,
             then=seq(
+                *to_blocks,
                 reduce_blocks("Sum", finished, blocks, ROWS),
                 Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
                 Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),

@@ -124,16 +124,8 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     row, the second 8 of each row, the third one. ``start`` is in the lanes that keys have no results for.
     """
     b, width, require = vector_buffers(emit), folded_lanes(emit), emit.inventory.require
-    rest: Statement = Fill(dst=whole(b.lanes, 0, STEP_ROWS * width), value=start)
-    one_repeat = int(width.value) == LANES
+    one_repeat = folds_to_one_repeat(emit)
     require(width <= REPEAT_LANES if one_repeat else width > REPEAT_LANES, _LEVELS)
-    if int(width.value) * _GROUP == emit.schedule.tile_k:
-        rest = If(condition=width * STATISTIC_LANES > KEYS, then=seq(rest))
-    first = BlockReduce(
-        op=op,
-        dst=b.lanes.region(C0 // STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, width),
-        src=b.score.region(C0, STEP_ROWS, REPEAT_LANES, emit.score_pitch),
-    )
     folded = b.lanes.region(0, STEP_ROWS, REPEAT_LANES, width)
     blocks = b.row_blocks.region(0, STEP_ROWS, STATISTIC_LANES, STATISTIC_LANES)
     more = Binary(
@@ -145,12 +137,30 @@ def reduce_tile(emit: Emitter, op: str, start: Expr, into: Region | None = None)
     wide = For(var=C0, begin=REPEAT_LANES, end=width, step=REPEAT_LANES, body=seq(more), runs=True)
     last = [] if into is not None else [reduce_blocks(op, b.tile_stat, b.row_blocks, STEP_ROWS)]
     return [
-        rest,
-        For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(first), disjoint=(b.lanes,), runs=True),
+        *fold_tile(emit, op, start, b.lanes),
         *([] if one_repeat else [wide]),
         BlockReduce(op=op, dst=blocks if into is None else into, src=folded),
         *last,
     ]
+
+
+def folds_to_one_repeat(emit: Emitter) -> bool:
+    """Whether the folded lanes of a row are one repeat."""
+    return int(folded_lanes(emit).value) == LANES
+
+
+def fold_tile(emit: Emitter, op: str, start: Expr, lanes: Buffer, offset: Expr | int = 0) -> list[Statement]:
+    """The first level of :func:`reduce_tile`: to ``lanes``, from ``offset`` on, a lane for 8 keys."""
+    width = folded_lanes(emit)
+    rest: Statement = Fill(dst=whole(lanes, offset, STEP_ROWS * width), value=start)
+    if int(width.value) * _GROUP == emit.schedule.tile_k:
+        rest = If(condition=width * STATISTIC_LANES > KEYS, then=seq(rest))
+    first = BlockReduce(
+        op=op,
+        dst=lanes.region(offset + C0 // STATISTIC_LANES, STEP_ROWS, STATISTIC_LANES, width),
+        src=vector_buffers(emit).score.region(C0, STEP_ROWS, REPEAT_LANES, emit.score_pitch),
+    )
+    return [rest, For(var=C0, end=KEYS, step=REPEAT_LANES, body=seq(first), disjoint=(lanes,), runs=True)]
 
 
 def keys_beside_start(emit: Emitter) -> Expr:

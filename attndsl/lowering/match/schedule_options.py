@@ -112,6 +112,11 @@ class Schedule:
         halves: whether a task may have two halves of ``max_rows`` rows: "alternate": they take steps in turn,
             so that the values of a tile come to L1 once for both; "none": a task has ``max_rows`` rows at
             most; "auto": halves for tasks of several bands of rows, where they can be.
+        row_sums: what a vector step leaves of the sums of its rows to finish for all rows of a core after the
+            steps of a tile: "blocks" of 8 lanes a row, the "lanes" that a row folds to at first, or nothing:
+            each "step" finishes its own; "auto": "lanes" with weighted sums in the workspace, else "blocks"
+            for tasks of one band of rows and narrow scores, else "step". Bears on rows of several positions
+            whose sums no step needs.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -144,6 +149,7 @@ class Schedule:
     few_keys: str = "same"
     sums: str = "auto"
     halves: str = "auto"
+    row_sums: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -257,6 +263,7 @@ _LEGAL = {
     "few_keys": Legal(words=("same", "auto", "double")),
     "sums": Legal(words=("auto", "vector", "workspace")),
     "halves": Legal(words=("auto", "alternate", "none")),
+    "row_sums": Legal(words=("auto", "lanes", "blocks", "step")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 

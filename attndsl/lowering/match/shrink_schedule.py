@@ -152,6 +152,16 @@ def _few_results(schedule: Schedule, room: Room) -> Schedule | None:
     return replace(schedule, result_rows=ROW_STEP) if open_rows and room.gathers(schedule) else None
 
 
+def _row_sums(was: str, becomes: str) -> Change:
+    """Steps leave less of their row sums, where many rows leave more by themselves."""
+
+    def change(schedule: Schedule, room: Room) -> Schedule | None:
+        leaves = room.gathers and schedule.row_sums == was
+        return replace(schedule, row_sums=becomes) if leaves else None
+
+    return change
+
+
 def _has_narrow_scores(schedule: Schedule) -> bool:
     return schedule.score_dtype == "float16"
 
@@ -190,7 +200,10 @@ def _single_slots(schedule: Schedule, room: Room) -> Schedule | None:
 
 STEPS: tuple[Step, ...] = (
     Step("base_k", "", _less_depth, "many columns leave no room for the whole depth of an operand"),
+    Step("row_sums", "UB", _row_sums("auto", "blocks"), "all lanes of rows save one instruction a step"),
     Step("prob_layout", "UB", _to("prob_layout", "rows"), "rows of probabilities take 96 bytes less"),
+    Step("result_rows", "UB", _few_results, "sums in the workspace come once an item"),
+    Step("row_sums", "UB", _row_sums("blocks", "step"), "row sums of each step are few instructions more"),
     Step(
         "query_slots",
         "L1",
@@ -205,7 +218,6 @@ STEPS: tuple[Step, ...] = (
         "keys that do not stay until they are values are read again",
     ),
     Step("value_width", "L1", _to("value_width", "auto"), "narrow copies of values are more copies"),
-    Step("result_rows", "UB", _few_results, "sums in the workspace come once an item"),
     Step(
         "rows",
         "UB",

@@ -77,9 +77,9 @@ constexpr uint32_t
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    // running maximum of each row, of items in flight
-    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
-    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
     kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // row sums of a partial
@@ -87,6 +87,7 @@ constexpr uint32_t
     kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
     kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // row sum of one partial
@@ -106,13 +107,13 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
     kQueryWideAt = kScoreAt + 2 * kScoreSlot, kQueryPartAt = kQueryWideAt + kQueryWideSlot,
     kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kPartialAt = kQueryScaledAt + kQueryScaledSlot,
     kRowsOutAt = kPartialAt + kPartialSlot, kLanesAt = kRowsOutAt + kRowsOutSlot,
-    kRowMaxAt = kLanesAt + kLanesSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
-    kSumOutAt = kMaxOutAt + kMaxOutSlot, kPartMaxAt = kSumOutAt + kSumOutSlot,
-    kAccumulatorAt = kPartMaxAt + kPartMaxSlot + kHalfBankRow,
-    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kMergedMaxAt = kRescaleAt + kRescaleSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kPartSumAt = kMergedSumAt + kMergedSumSlot,
-    kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,
+    kSumBlocksAt = kLanesAt + kLanesSlot, kRowMaxAt = kSumBlocksAt + kSumBlocksSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + kMaxOutSlot,
+    kPartMaxAt = kSumOutAt + kSumOutSlot, kAccumulatorAt = kPartMaxAt + kPartMaxSlot + kHalfBankRow,
+    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
+    kMergedMaxAt = kTileSumAt + kTileSumSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
+    kPartSumAt = kMergedSumAt + kMergedSumSlot, kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
     kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,

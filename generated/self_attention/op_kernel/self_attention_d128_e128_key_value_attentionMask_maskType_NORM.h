@@ -134,7 +134,6 @@ public:
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
             prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
-            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
             newKey_ = View<T>(ub_, kNewKeyAt);
             newValue_ = View<T>(ub_, kNewValueAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
@@ -145,7 +144,6 @@ public:
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
             rescale_ = View<float>(ub_, kRescaleAt);
-            tileSum_ = View<float>(ub_, kTileSumAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
@@ -672,15 +670,22 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // rowSum = rowSum * rescale + row sum of the tile
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
+            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector + r0], stepRows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
+                tileStat_, stepRows);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -698,17 +703,6 @@ private:
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
-        // rowSum = rowSum * rescale + row sum of the tile
-        if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
-                kRepeatLanes);
-            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], rows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
-                rows);
-        }
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
@@ -974,8 +968,8 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, newKey_, newValue_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, attentionMaskWide_, lanes_, rowBlocks_;
-    LocalTensor<float> tileStat_, newMax_, rescale_, sumBlocks_, tileSum_, accumulator_;
-    LocalTensor<float> resultBlocks_, mergedMax_, mergedSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, accumulator_, resultBlocks_, mergedMax_;
+    LocalTensor<float> mergedSum_, newMaxBlocks_, mergedRescale_;
 };
 
 }  // namespace self_attention_d128_e128_key_value_attentionMask_maskType_NORM

@@ -78,7 +78,6 @@ constexpr uint32_t
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
@@ -94,7 +93,6 @@ constexpr uint32_t
     // running maximum including the tile
     kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
     kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
@@ -113,18 +111,17 @@ constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
     kQueryPartAt = kAttentionMaskRowsAt + 2 * kAttentionMaskRowsSlot,
     kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kProbAt = kQueryScaledAt + kQueryScaledSlot,
     kRowsOutAt = kProbAt + kProbSlot, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kLanesAt = kResultAt + 2 * kResultSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
-    kNewKeyAt = kSumBlocksAt + kSumBlocksSlot, kNewValueAt = kNewKeyAt + kNewKeySlot,
-    kRowBlocksAt = kNewValueAt + kNewValueSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kLanesAt = kResultAt + 2 * kResultSlot, kNewKeyAt = kLanesAt + kLanesSlot,
+    kNewValueAt = kNewKeyAt + kNewKeySlot, kRowBlocksAt = kNewValueAt + kNewValueSlot,
+    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAttentionMaskWideAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kPartialAt = kAttentionMaskWideAt + kAttentionMaskWideSlot,
     kRowMaxAt = kPartialAt + 2 * kPartialSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
     kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kRescaleAt = kNewMaxAt + kNewMaxSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
-    kMaxOutAt = kTileSumAt + kTileSumSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
-    kPartMaxAt = kMergedSumAt + kMergedSumSlot, kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot,
-    kNewMaxBlocksAt = kPartSumAt + 2 * kPartSumSlot,
+    kRescaleAt = kNewMaxAt + kNewMaxSlot, kMaxOutAt = kRescaleAt + kRescaleSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kPartMaxAt = kMergedSumAt + kMergedSumSlot,
+    kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot, kNewMaxBlocksAt = kPartSumAt + 2 * kPartSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescaleAt + kMergedRescaleSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");

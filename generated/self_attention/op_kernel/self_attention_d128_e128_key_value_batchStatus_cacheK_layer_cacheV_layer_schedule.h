@@ -81,19 +81,20 @@ constexpr uint32_t
     kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
     kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
-    // running maximum of each row, of items in flight
-    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
-    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
+    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
+    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // running weighted sum of each row
     kAccumulatorSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     // maximum or sum of each row of the tile
     kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
@@ -117,18 +118,19 @@ constexpr uint32_t
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
     kQueryWideAt = kScoreAt + 2 * kScoreSlot, kProbAt = kQueryWideAt + kQueryWideSlot,
     kQueryPartAt = kProbAt + kProbSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
-    kLanesAt = kQueryScaledAt + kQueryScaledSlot, kPartialAt = kLanesAt + kLanesSlot,
-    kRowsOutAt = kPartialAt + kPartialSlot, kRowMaxAt = kRowsOutAt + kRowsOutSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewKeyAt = kRowSumAt + kRowSumSlot,
-    kNewValueAt = kNewKeyAt + kNewKeySlot, kRowBlocksAt = kNewValueAt + kNewValueSlot,
-    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kLanesAt = kQueryScaledAt + kQueryScaledSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
+    kPartialAt = kSumBlocksAt + kSumBlocksSlot, kRowsOutAt = kPartialAt + kPartialSlot,
+    kNewKeyAt = kRowsOutAt + kRowsOutSlot, kNewValueAt = kNewKeyAt + kNewKeySlot,
+    kRowMaxAt = kNewValueAt + kNewValueSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kRowBlocksAt = kRowSumAt + kRowSumSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
-    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileStatAt = kRescaleAt + kRescaleSlot,
-    kNewMaxAt = kTileStatAt + kTileStatSlot, kGrowthAt = kNewMaxAt + kNewMaxSlot,
-    kGrownAt = kGrowthAt + kGrowthSlot, kMaxOutAt = kGrownAt + kGrownSlot,
-    kSumOutAt = kMaxOutAt + kMaxOutSlot, kMergedMaxAt = kSumOutAt + kSumOutSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kPartMaxAt = kMergedSumAt + kMergedSumSlot,
-    kPartSumAt = kPartMaxAt + kPartMaxSlot, kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,
+    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
+    kTileStatAt = kTileSumAt + kTileSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
+    kGrowthAt = kNewMaxAt + kNewMaxSlot, kGrownAt = kGrowthAt + kGrowthSlot,
+    kMaxOutAt = kGrownAt + kGrownSlot, kSumOutAt = kMaxOutAt + kMaxOutSlot,
+    kMergedMaxAt = kSumOutAt + kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
+    kPartMaxAt = kMergedSumAt + kMergedSumSlot, kPartSumAt = kPartMaxAt + kPartMaxSlot,
+    kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kUbEnd = kMergedRescaleAt + kMergedRescaleSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");

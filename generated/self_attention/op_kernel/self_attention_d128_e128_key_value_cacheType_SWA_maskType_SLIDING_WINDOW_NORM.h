@@ -147,6 +147,7 @@ public:
             queryPart_ = View<T>(ub_, kQueryPartAt);
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
             lanes_ = View<float>(ub_, kLanesAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
             partial_ = View<float>(ub_, kPartialAt);
             rowsOut_ = View<float>(ub_, kRowsOutAt);
             newKey_ = View<T>(ub_, kNewKeyAt);
@@ -157,6 +158,7 @@ public:
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
             growth_ = View<float>(ub_, kGrowthAt);
@@ -804,6 +806,7 @@ private:
             // newMax = max(rowMax, row maximum of the tile less what it may grow by); rescale =
             // rowMax - newMax
             if (kFoldedLanes * kBlockLanes > keys) {
+                PipeBarrier<PIPE_V>();
                 Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
@@ -833,22 +836,15 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                kBlockLanes, kRepeatLanes);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], stepRows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, stepRows);
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
+                kFoldedLanes);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -859,6 +855,17 @@ private:
             scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
@@ -1161,9 +1168,9 @@ private:
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, growth_, grown_, partial_, resultBlocks_, maxOut_, sumOut_;
-    LocalTensor<float> rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_, partSum_;
-    LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rescale_, growth_, sumBlocks_, tileSum_, grown_, partial_, resultBlocks_;
+    LocalTensor<float> maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_;
+    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> valueL1_;
 };
 

@@ -76,6 +76,7 @@ constexpr uint32_t
     kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     kZeroWideSlot = kRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     kZeroRowsSlot = kRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
     // running maximum of each row, of items in flight
     kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
@@ -88,6 +89,7 @@ constexpr uint32_t
     kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
@@ -105,14 +107,14 @@ constexpr uint32_t
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
     kPartialAt = kScoreAt + 2 * kScoreSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
     kZeroWideAt = kRowsOutAt + 2 * kRowsOutSlot, kLanesAt = kZeroWideAt + kZeroWideSlot,
-    kZeroRowsAt = kLanesAt + kLanesSlot, kRowMaxAt = kZeroRowsAt + kZeroRowsSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
-    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
+    kSumBlocksAt = kLanesAt + kLanesSlot, kZeroRowsAt = kSumBlocksAt + kSumBlocksSlot,
+    kRowMaxAt = kZeroRowsAt + kZeroRowsSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
     kAccumulatorAt = kPartMaxAt + 2 * kPartMaxSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kPartSumAt = kRescaleAt + kRescaleSlot,
-    kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
-    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
+    kTileSumAt = kPartSumAt + 2 * kPartSumSlot, kMergedMaxAt = kTileSumAt + kTileSumSlot,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
     kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,

@@ -120,12 +120,15 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            sumLanes_ = View<float>(ub_, kSumLanesAt);
             lanes_ = View<float>(ub_, kLanesAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
@@ -688,22 +691,15 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // each row's sum folded to the lanes of a repeat, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                Duplicate(sumLanes_[r0 * kFoldedLanes], 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                kBlockLanes, kRepeatLanes);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], stepRows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, stepRows);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                SumOfBlocks(sumLanes_[r0 * kFoldedLanes + c0 / kBlockLanes], score[c0], stepRows,
+                    kRepeatLanes, kFoldedLanes, kTileKeys);
+            }
             // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -729,6 +725,19 @@ private:
             scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(sumBlocks_, sumLanes_, rows, kRepeatLanes, kBlockLanes, kFoldedLanes);
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
@@ -985,7 +994,8 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, growth_;
-    LocalTensor<float> grown_, mergedMax_, mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> sumLanes_, sumBlocks_, tileSum_, grown_, mergedMax_, mergedSum_;
+    LocalTensor<float> accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };

@@ -123,23 +123,26 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             slopesWide_ = View<float>(ub_, kSlopesWideAt);
+            prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
+            sumBlocks_ = View<float>(ub_, kSumBlocksAt);
             keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
             keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelowAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            growth_ = View<float>(ub_, kGrowthAt);
+            grown_ = View<float>(ub_, kGrownAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
-            tileStat_ = View<float>(ub_, kTileStatAt);
-            newMax_ = View<float>(ub_, kNewMaxAt);
-            growth_ = View<float>(ub_, kGrowthAt);
-            prob_ = View<T>(ub_, kProbAt);
-            grown_ = View<float>(ub_, kGrownAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -514,11 +517,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadBlocks(probL1,
-                    probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                        + k1 * tiling_.rowsPerTask + band * kFractal],
-                    CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
-                    tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
+                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
+                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -738,47 +738,36 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-            // rowSum = rowSum * rescale + row sum of the tile
+            // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
             SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                kBlockLanes, kRepeatLanes);
-            Mul(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector + r0], stepRows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
-                tileStat_, stepRows);
-            // the blocks of a column of fractals, a group, follow each other, row by row
+            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
+                kFoldedLanes);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
-                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                    UnaryRepeatParams(kGroupPitch / 16, 1, 1, kTileKeys / kBlockLanes));
-            }
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            const int64_t columnGroups = CeilDiv(keys, kFractal);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            for (int64_t column = 0;
-                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
-                 ++column) {
-                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
-                    prob_[column * kGroupPitch],
-                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
-                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
-                    kRowsPerStep * kFractal);
-            }
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        // rowSum = rowSum * rescale + row sum of the tile
+        if (rows > 0) {
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
+                kRepeatLanes);
+            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+                rows);
+        }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
@@ -795,34 +784,39 @@ private:
             SetFlag<HardEvent::V_S>(kGrownReady);
             // maxima grow rarely once an item has begun: the scalar unit looks where
             WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+            for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
+                const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
                 if (grew) {
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    LoadRow(partial,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                    for (int64_t r0 = s0;
+                         r0 < MinOf(s0 + kRowsPerStep, rows);
+                         r0 += kResultRowsPerStep) {
+                        const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                        LoadRow(partial,
+                            outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                                * kPaddedValueSize],
+                            stepRows * kPaddedValueSize);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                        // sums = sums * rescale
+                        PipeBarrier<PIPE_V>();
+                        SpreadOverBlocks<2>(resultBlocks_,
+                            rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kResultRowsPerStep);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                        PipeBarrier<PIPE_V>();
+                        MulRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize,
+                            kPaddedValueSize);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+                        StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
-                        stepRows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    // sums = sums * rescale
-                    PipeBarrier<PIPE_V>();
-                    SpreadOverBlocks<2>(rowBlocks_,
-                        rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kRowsPerStep);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    PipeBarrier<PIPE_V>();
-                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                    StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                        * kPaddedValueSize],
-                        partial, stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ ^= 1;
+                            partial, stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                        partialSlot_ ^= 1;
+                    }
                 }
             }
             SetFlag<HardEvent::S_V>(kGrownFree);
@@ -837,8 +831,8 @@ private:
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
@@ -858,10 +852,10 @@ private:
                 if (work.tiles <= tile) {
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                DivRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 {
                     auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -880,8 +874,8 @@ private:
                 partialSlot_ ^= 1;
             }
         } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
@@ -897,8 +891,10 @@ private:
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
@@ -974,14 +970,14 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
              unit < units;
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
-            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
+            const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
             Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
@@ -1036,8 +1032,9 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, keyNumbers_, keyNumbersBelow_, slopesWide_, lanes_;
-    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, growth_, grown_, mergedMax_;
-    LocalTensor<float> mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, growth_, sumBlocks_, tileSum_;
+    LocalTensor<float> grown_, resultBlocks_, mergedMax_, mergedSum_, accumulator_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };
