@@ -156,7 +156,7 @@ def _row_sums(was: str, becomes: str) -> Change:
     """Steps leave less of their row sums, where many rows leave more by themselves."""
 
     def change(schedule: Schedule, room: Room) -> Schedule | None:
-        leaves = room.gathers and schedule.row_sums == was
+        leaves = schedule.row_sums == was and room.gathers(schedule)
         return replace(schedule, row_sums=becomes) if leaves else None
 
     return change

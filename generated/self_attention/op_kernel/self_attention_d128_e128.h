@@ -12,14 +12,15 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows          tile t              first tile of an item
+ *   AIV  StartRows          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
  *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
- *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   AIV  WriteRows          tile t - kPrefetch
+ *   An item of several tiles runs them twice: first for its sums, then for the selection.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -50,13 +51,13 @@ constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
-constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id per slot
-constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1
-constexpr int32_t kQueryL1Free = 5;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kValueL1Free = 6;  // MTE1_MTE2, valueL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
-// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
-constexpr int32_t kProbL1Ready = 4;
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1
+constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
 constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial
 constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
 constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
@@ -123,8 +124,8 @@ public:
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
-        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             valueL1_ = View<T>(l1_, kValueL1At);
@@ -133,31 +134,32 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             result_ = View<T>(ub_, kResultAt);
             queryWide_ = View<float>(ub_, kQueryWideAt);
+            prob_ = View<T>(ub_, kProbAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
-            partial_ = View<float>(ub_, kPartialAt);
-            rowsOut_ = View<float>(ub_, kRowsOutAt);
             lanes_ = View<float>(ub_, kLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            rowsOut_ = View<float>(ub_, kRowsOutAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
-            maxOut_ = View<float>(ub_, kMaxOutAt);
-            sumOut_ = View<float>(ub_, kSumOutAt);
-            partMax_ = View<float>(ub_, kPartMaxAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
             tileSum_ = View<float>(ub_, kTileSumAt);
-            mergedMax_ = View<float>(ub_, kMergedMaxAt);
-            mergedSum_ = View<float>(ub_, kMergedSumAt);
-            partSum_ = View<float>(ub_, kPartSumAt);
-            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
-            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
             growth_ = View<float>(ub_, kGrowthAt);
-            prob_ = View<T>(ub_, kProbAt);
             grown_ = View<float>(ub_, kGrownAt);
+            maxOut_ = View<float>(ub_, kMaxOutAt);
+            sumOut_ = View<float>(ub_, kSumOutAt);
+            mergedMax_ = View<float>(ub_, kMergedMaxAt);
+            mergedSum_ = View<float>(ub_, kMergedSumAt);
+            partMax_ = View<float>(ub_, kPartMaxAt);
+            partSum_ = View<float>(ub_, kPartSumAt);
+            newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
+            mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -178,11 +180,10 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
         AwaitScaledQuery();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -192,10 +193,6 @@ private:
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
             items_[itemSlot] = DecodeItem(turn);
             const Item &work = items_[itemSlot];
-            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(work, rowFractals);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
@@ -207,29 +204,26 @@ private:
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
-                } else if (earlier.tile < earlierWork.tiles) {
+                } else if (earlier.tile < earlierWork.keySteps) {
                     AwaitProbabilities();
                 }
-                if (tile < work.tiles) {
-                    ScoreTile(work, rowFractals, tile);
+                if (tile < work.keySteps) {
+                    ScoreTile(work, tile);
                 }
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
                     WeightedTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot);
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
         }
         for (int32_t slot = 0; slot < 2; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
@@ -257,33 +251,26 @@ private:
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
             items_[itemSlot] = DecodeItem(turn);
             const Item &work = items_[itemSlot];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
-            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
-                vectorSteps_[slot].rows = rows;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                vectorSteps_[slot].rowBegin = rowBegin;
-                if (tile == 0) {
-                    StartRows(itemSlot, rows);
+                if (tile < work.halves) {
+                    StartRows(work, tile, itemSlot);
                 }
-                if (tile < work.tiles) {
-                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                if (tile < work.keySteps) {
+                    SoftmaxTile(work, tile, slot, itemSlot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
-                            earlier.rowBegin, earlier.rows);
+                    if (earlier.tile < earlierWork.keySteps) {
+                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot);
                     }
-                    if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                    if (earlier.tile >= earlierWork.steps - earlierWork.halves) {
+                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot);
                     }
                 }
             }
@@ -308,17 +295,19 @@ private:
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
         int64_t split;  // its part of the keys of the task
-        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t firstOfTask;  // first query position of the task in its batch row
         int64_t kvHead;  // key/value head
         int64_t batch;  // batch row
         int64_t firstHead;  // first query head of the task
         int64_t heads;  // query heads of the task
-        int64_t queries;  // query positions of the task
-        int64_t taskRows;  // query rows of the task
+        int64_t queriesOfTask;  // query positions of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t halves;  // halves of the task: steps take them in turn with the same tile of keys
+        int64_t queriesOfHalf;  // query positions of a half, at most
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
-        int64_t tiles;  // key tiles of the item
+        // steps of the item with keys: its tiles, twice where they are needed again
+        int64_t keySteps;
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
@@ -328,7 +317,7 @@ private:
         // from the last round to the first: the last items of prompts are the smallest
         const int64_t roundOfTurn =
             MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
-        const int64_t item = MinOf(blockIndex_ + roundOfTurn * blockCount_, tiling_.items - 1);
+        const int64_t item = blockIndex_ + roundOfTurn * blockCount_;
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasks;
         const int64_t task = item % tiling_.tasks;
@@ -342,7 +331,7 @@ private:
         // positions of one head come in turn: cores share its keys and values in L2
         const int64_t queryTile = partTask % partTiles;
         const int64_t headTask = partTask / partTiles;
-        found.firstQuery = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
+        found.firstOfTask = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
         // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
@@ -350,17 +339,22 @@ private:
         found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         const int64_t queryLength = MinOf(seqLenGm_.GetValue(found.batch), tiling_.qRows);
-        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
-        found.taskRows = found.heads * found.queries;
+        found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
+        const int64_t rowsOfTask = found.heads * found.queriesOfTask;
         found.firstToken = RowsBefore(found.batch);
+        found.halves = kRowsPerBand < rowsOfTask ? 2 : 1;
+        found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd = MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
         found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
-        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tileTotal = rowsOfTask == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
-        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.keySteps = found.halves * tiles;
         found.steps =
-            turn >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+            turn >= tiling_.items
+                ? kPrefetch
+                : (rowsOfTask == 0 ? 0 : MaxOf(found.keySteps, found.halves));
         return found;
     }
 
@@ -385,27 +379,6 @@ private:
         }
     }
 
-    // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
-    {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
-        if (work.tiles > 0) {
-            if (tiling_.queryIsScaled) {
-                LoadPositions(queryL1,
-                    scaledQueryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
-                        + work.firstHead * tiling_.queryStrideN],
-                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                    tiling_.queryStrideN, rowFractals * kFractal);
-            } else {
-                LoadPositions(queryL1,
-                    queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
-                        + work.firstHead * tiling_.queryStrideN],
-                    work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                    tiling_.queryStrideN, rowFractals * kFractal);
-            }
-        }
-    }
-
     // Waits until L2 holds the slot that takes the scores of this step.
     __aicore__ inline void AwaitSlot()
     {
@@ -419,60 +392,93 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t half = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + half * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+        const int64_t itemTile = tile / work.halves;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.batch * tiling_.cacheKStrideB + layerIdGm_.GetValue(0) * tiling_.cacheKStrideY
                 + work.kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
-            // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT], cols,
-                tiling_.headDim, tiling_.cacheKStrideT, RoundUp(cols, kFractal));
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-            {
-                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
-                WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                LoadFractals(rightL0, keyL1,
-                    CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
-                SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
-                    const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
-                    const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
-                    WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
-                        CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
-                    SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                    {
-                        auto productL0 =
-                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
-                        WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                        Mmad(productL0, leftL0, rightL0,
-                            MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
-                        SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        StoreProduct(
-                            scoreRingGm_[stepsBegun_ % kPrefetch * tiling_.rowsPerTask * kTileKeys
-                            + band * kTileKeys + n0],
-                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
-                            bandFractals * kFractal);
-                        SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                        productL0Slot_ ^= 1;
-                    }
-                    SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
+        const int64_t querySlot = (itemsBegun_ * work.halves + half) % 2;
+        {
+            auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1Slot);
+            if (tile < work.halves) {
+                WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
+                // query rows of the half to L1
+                if (tiling_.queryIsScaled) {
+                    LoadPositions(queryL1,
+                        scaledQueryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
+                            + work.firstHead * tiling_.queryStrideN],
+                        queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                        tiling_.queryStrideN, rowFractals * kFractal);
+                } else {
+                    LoadPositions(queryL1,
+                        queryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
+                            + work.firstHead * tiling_.queryStrideN],
+                        queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                        tiling_.queryStrideN, rowFractals * kFractal);
                 }
-                SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                rightL0Slot_ ^= 1;
+                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            keyL1Slot_ ^= 1;
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT], cols,
+                    tiling_.headDim, tiling_.cacheKStrideT, RoundUp(cols, kFractal));
+                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                {
+                    auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                    WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                    LoadFractals(rightL0, keyL1,
+                        CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                    for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+                        const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+                        const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
+                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                        SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                        {
+                            auto productL0 =
+                                View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                            Mmad(productL0, leftL0, rightL0,
+                                MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                    true));
+                            SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
+                                * tiling_.rowsPerTask * kTileKeys
+                                + band * kTileKeys + n0],
+                                productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                                bandFractals * kFractal);
+                            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                            productL0Slot_ ^= 1;
+                        }
+                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                        leftL0Slot_ ^= 1;
+                    }
+                    SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                    rightL0Slot_ ^= 1;
+                }
+                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                keyL1Slot_ ^= 1;
+            }
+            // Without rows the loop does not order MTE1 before MTE2; the flag below needs that
+            // order.
+            if (tile >= work.keySteps - work.halves) {
+                SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
+            }
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -481,17 +487,25 @@ private:
     __aicore__ inline void WeightedTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot)
     {
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t half = tile % work.halves;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t itemTile = tile / work.halves;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.batch * tiling_.cacheVStrideB + layerIdGm_.GetValue(0) * tiling_.cacheVStrideY
                 + work.kvHead * tiling_.cacheVStrideK + firstKey * tiling_.cacheVStrideT;
-        // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        LoadNzOfAnyPitch(valueL1_, cacheVGm_[valueTile], keys, tiling_.valueDim,
-            tiling_.cacheVStrideT, RoundUp(keys, kFractal));
-        for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
-            const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
+        if (half == 0) {
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+            // to L1, where they stay for the other half, then to L0A and L0B
+            LoadNzOfAnyPitch(valueL1_, cacheVGm_[valueTile], keys, tiling_.valueDim,
+                tiling_.cacheVStrideT, RoundUp(keys, kFractal));
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready);
+        }
+        for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -499,11 +513,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadBlocks(probL1,
-                    probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                        + k1 * tiling_.rowsPerTask + band * kFractal],
-                    CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
-                    tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
+                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
+                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -538,15 +549,16 @@ private:
                 probL1Slot_ ^= 1;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            if (tile > 0 && band == 0) {
+            if (tile > work.halves - 1 && band == 0) {
                 CrossCoreWaitFlag(kOutRingAgain);
             }
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             {
-                if (tile > 0) {
+                if (tile > work.halves - 1) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
+                StoreProduct(outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + band)
+                    * kPaddedValueSize],
                     productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
                     bandFractals * kFractal);
                 SetAtomicNone();
@@ -554,7 +566,10 @@ private:
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ ^= 1;
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        // Without rows the loop does not order MTE1 before MTE2; the flag below needs that order.
+        if (half == work.halves - 1) {
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
 
@@ -632,21 +647,36 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
+    __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
+        const int64_t half = tile % work.halves;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[(itemSlot * 2 + half) * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[(itemSlot * 2 + half) * kRowsPerVector], 0.0f, rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t half = tile % work.halves;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
+        const int64_t itemTile = tile / work.halves;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
@@ -681,12 +711,13 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
+            Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
+                stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
-                newMax_, stepRows);
+            Sub(rescale_[slot * kRowsPerVector + r0],
+                rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -699,7 +730,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -709,26 +740,11 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
                 kFoldedLanes);
-            // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
-                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                    UnaryRepeatParams(kGroupPitch / 16, 1, 1, kTileKeys / kBlockLanes));
-            }
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            const int64_t columnGroups = CeilDiv(keys, kFractal);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            for (int64_t column = 0;
-                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
-                 ++column) {
-                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
-                    prob_[column * kGroupPitch],
-                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
-                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
-                    kRowsPerStep * kFractal);
-            }
+            Cast(prob_, score, RoundMode::CAST_RINT, span);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;
@@ -739,57 +755,73 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
-            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], rows);
-            PipeBarrier<PIPE_V>();
-            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+            Mul(rowSum_[(itemSlot * 2 + half) * kRowsPerVector],
+                rowSum_[(itemSlot * 2 + half) * kRowsPerVector], rescale_[slot * kRowsPerVector],
                 rows);
+            PipeBarrier<PIPE_V>();
+            Add(rowSum_[(itemSlot * 2 + half) * kRowsPerVector],
+                rowSum_[(itemSlot * 2 + half) * kRowsPerVector], tileSum_, rows);
         }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot)
     {
+        const int64_t half = tile % work.halves;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < steps - 1) {
+        if (tile < work.steps - work.halves) {
             WaitFlag<HardEvent::S_V>(kGrownFree);
             CopyLanes(grown_,
-                growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                growth_[(slot + work.halves) % kRing
+                    * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
                 kRowsPerVector / kRowsPerStep * kBlockLanes);
             SetFlag<HardEvent::V_S>(kGrownReady);
             // maxima grow rarely once an item has begun: the scalar unit looks where
             WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+            for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
+                const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
                 if (grew) {
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                    LoadRow(partial_,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                    for (int64_t r0 = s0;
+                         r0 < MinOf(s0 + kRowsPerStep, rows);
+                         r0 += kResultRowsPerStep) {
+                        const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                        LoadRow(partial_,
+                            outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                                * kPaddedValueSize],
+                            stepRows * kPaddedValueSize);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
+                        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
+                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                        // sums = sums * rescale
+                        SpreadOverBlocks<2>(resultBlocks_,
+                            rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0],
+                            kResultRowsPerStep);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                        PipeBarrier<PIPE_V>();
+                        MulRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+                        StoreRow(
+                            outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
-                        stepRows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                    SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                    // sums = sums * rescale
-                    SpreadOverBlocks<2>(rowBlocks_,
-                        rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kRowsPerStep);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                    PipeBarrier<PIPE_V>();
-                    MulRows<2>(partial_, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
-                    SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
-                    StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                        * kPaddedValueSize],
-                        partial_, stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                            partial_, stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                    }
                 }
             }
             SetFlag<HardEvent::S_V>(kGrownFree);
@@ -798,44 +830,52 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
+        const int64_t half = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + half * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
+                Maxs(rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
+                    rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector], float(kSmallest),
+                    stepRows);
                 WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-                if (tile < work.tiles) {
+                if (tile < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                if (work.tiles <= tile) {
+                if (work.keySteps <= tile) {
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
+                SpreadOverBlocks<2>(resultBlocks_,
+                    rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector], kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(partial_, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                DivRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
                 PipeBarrier<PIPE_V>();
                 Cast(result_, partial_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-                StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
+                StoreRuns(outputGm_[(work.firstToken + firstQuery) * tiling_.outputStrideS
                     + work.firstHead * tiling_.outputStrideN],
                     result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                     tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
@@ -845,22 +885,24 @@ private:
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
-                if (tile < work.tiles) {
+                if (tile < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V);
-                if (work.tiles <= tile) {
+                if (work.keySteps <= tile) {
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
+                    kResultRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
@@ -869,7 +911,7 @@ private:
                     const int64_t runRows =
                         MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
@@ -930,14 +972,14 @@ private:
     {
         CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
              unit < units;
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
-            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
-            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
+            const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
             Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
@@ -955,8 +997,8 @@ private:
     SelfAttentionTiling tiling_{};
 
     // The next slot of each multi-buffered tensor
-    uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
-    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0;
+    uint32_t keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, probL1Slot_ = 0;
+    uint32_t scoreSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -967,7 +1009,7 @@ private:
         int64_t tile, itemSlot;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, itemSlot, rowBegin;
+        int64_t tile, itemSlot;
     } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
@@ -987,15 +1029,15 @@ private:
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
     GlobalTensor<T> scaledQueryGm_;  // scaled query
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_;
     LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, growth_, sumBlocks_, tileSum_, grown_, partial_, maxOut_, sumOut_;
-    LocalTensor<float> rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_, partSum_;
-    LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rescale_, growth_, sumBlocks_, tileSum_, grown_, partial_, resultBlocks_;
+    LocalTensor<float> maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_;
+    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> valueL1_;
 };
 

@@ -85,11 +85,12 @@ constexpr uint32_t
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kZeroWideSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // zeros
+    // running maximum of each row, of items in flight
+    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
+    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kZeroRowsSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // rows of zeros
     kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
@@ -122,10 +123,10 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
     kQueryPartAt = kProbAt + kProbSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
     kLanesAt = kQueryScaledAt + kQueryScaledSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
     kPartialAt = kSumBlocksAt + kSumBlocksSlot, kRowsOutAt = kPartialAt + kPartialSlot,
-    kZeroWideAt = kRowsOutAt + kRowsOutSlot, kZeroRowsAt = kZeroWideAt + kZeroWideSlot,
+    kZeroWideAt = kRowsOutAt + kRowsOutSlot, kRowMaxAt = kZeroWideAt + kZeroWideSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kZeroRowsAt = kRowSumAt + kRowSumSlot,
     kNewKeyAt = kZeroRowsAt + kZeroRowsSlot, kNewValueAt = kNewKeyAt + kNewKeySlot,
-    kRowMaxAt = kNewValueAt + kNewValueSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kRowBlocksAt = kNewValueAt + kNewValueSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
     kTileStatAt = kTileSumAt + kTileSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
