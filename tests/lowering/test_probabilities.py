@@ -135,5 +135,7 @@ def test_prompts_take_fractals_where_the_cube_waits_for_copies() -> None:
 def test_what_does_not_fit_travels_as_rows_first() -> None:
     full = Schedule(max_rows=256, prob_layout="fractals")
     assert smaller(full, room()) == replace(full, prob_layout="rows")
-    assert smaller(full, room("prob_layout", "fractals")) == replace(full, max_rows=128)
-    assert smaller(full, room("query_slots"), "L1") == replace(full, max_rows=128)
+    one_half = replace(full, halves="none")
+    assert smaller(full, room("prob_layout", "fractals")) == one_half
+    assert smaller(one_half, room("prob_layout", "fractals")) == replace(one_half, max_rows=128)
+    assert smaller(one_half, room("query_slots"), "L1") == replace(one_half, max_rows=128)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from attndsl.base.errors import InternalError
 from attndsl.expr import Compare, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.item_steps import first_step, key_steps
+from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
@@ -62,6 +63,8 @@ ALTERNATING_HALVES = Way[Context](
         (f"with {BAND_ROWS} rows a task or fewer", lambda context: context.schedule.max_rows <= BAND_ROWS),
         ("unless tasks have neighbouring positions of a batch row", _rows_are_not_cut),
         ("where later positions see more keys", later_positions_see_more),
+        # which they are is found for all rows of an item
+        ("where tiles that no row sees are left out", numbers_tiles),
         ('with "most" rows a task', lambda context: context.schedule.task_rows != "even"),
         # the maxima of the tile after the next are known when the sums of a tile have come
         ("with fewer than 3 slots a ring", lambda context: context.schedule.ring < 3),
