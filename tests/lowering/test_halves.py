@@ -69,12 +69,12 @@ def test_the_first_half_loads_and_the_last_gives_back() -> None:
     lines = [line.strip() for line in text.splitlines()]
     wait = next(at for at, line in enumerate(lines) if line.startswith("wait MTE1->MTE2 valueL1Free"))
     free = next(at for at, line in enumerate(lines) if at > wait and "set MTE1->MTE2 valueL1Free" in line)
-    assert lines[wait - 1] == "if half == 0:" and lines[free - 1] == "if half == halves - 1:"
+    assert lines[wait - 1] == "if halfOfTask == 0:" and lines[free - 1] == "if halfOfTask == halves - 1:"
 
 
 def unconditional(statement: Statement) -> Statement:
     """The values of each half are loaded."""
-    if isinstance(statement, If) and str(statement.condition) == "half == 0":
+    if isinstance(statement, If) and str(statement.condition) == "halfOfTask == 0":
         return statement.then
     return statement
 

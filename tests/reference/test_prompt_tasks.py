@@ -34,7 +34,7 @@ def attended(query, key, value, lengths, causal):
 @pytest.mark.parametrize(
     ("lengths", "heads", "cores", "causal"), [([700], 3, 2, False), ([900, 300], 2, 3, True)]
 )
-def test_tasks_of_two_sizes(backend, lengths, heads, cores, causal):
+def test_tasks_of_two_sizes_and_of_two_halves(backend, lengths, heads, cores, causal):
     rng = np.random.default_rng(3)
     rows = sum(lengths)
     query, key, value = (rng.normal(size=(rows, heads, SIZE)).astype(np.float16) for _ in range(3))
@@ -55,7 +55,10 @@ def test_tasks_of_two_sizes(backend, lengths, heads, cores, causal):
         )
     )
     tiling = prepare(call, cores).tiling
-    assert 0 < tiling["largeTasks"] < tiling["tasks"]
+    if causal:
+        assert 0 < tiling["largeTasks"] < tiling["tasks"]
+    else:
+        assert tiling["largeTasks"] == tiling["tasks"] and tiling["queriesPerTask"] == lengths[0] / 2
     (got,) = BACKENDS[backend](call, cores=cores)
     expected = attended(query, key, value, lengths, causal)
     np.testing.assert_allclose(np.asarray(got, float), expected, rtol=4e-3, atol=2e-3)

@@ -104,16 +104,22 @@ def test_the_first_cases_of_a_kernel_have_work_of_their_own() -> None:
 def test_demands_are_made_in_turns_of_few_tasks_of_any_work_and_of_wide_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each once, after the first cases, for ten attempts."""
+    """Each once, after the first cases, for ten attempts; those of prompts in turns of deep rows."""
     demands = [Demand(str(n), lambda rng: {}, lambda call: True, FEW) for n in range(4)]
+    deep = [Demand(str(n), lambda rng: {}, lambda call: True, FEW) for n in range(4, 6)]
     monkeypatch.setattr(mode_search, "demands", lambda space: demands)
+    monkeypatch.setattr(mode_search, "of_prompts", lambda space: deep)
     for kernels in (1, 2):
         member = search(kernels=kernels)
         found = {turn: demand for turn in range(60) if (demand := member._demand(turn))}
-        asking = [t for t in range(3 * kernels, 60) if WORKLOADS[member._place(t)] in (FEW, ANY, WIDE)]
+        works = {turn: WORKLOADS[member._place(turn)] for turn in range(3 * kernels, 60)}
+        asking = [turn for turn, work in works.items() if work in (FEW, ANY, WIDE)]
+        long = [turn for turn, work in works.items() if "deep" in work]
         for kernel in range(kernels):
             own = [turn for turn in asking if turn % kernels == kernel][:4]
             assert [found.pop(turn) for turn in own] == demands
+            own = [turn for turn in long if turn % kernels == kernel][:2]
+            assert [found.pop(turn) for turn in own] == deep
         assert not found
     turn = asking[0]
     assert member._demand(turn, 9) and not member._demand(turn, 10)
@@ -167,6 +173,7 @@ def test_a_demand_holds_in_the_case_that_is_asked_for_it(
 
     demand = Demand("some", lambda rng: {}, holds, FEW)
     monkeypatch.setattr(mode_search, "demands", lambda space: (demand,))
+    monkeypatch.setattr(mode_search, "of_prompts", lambda space: ())
     member = search(kernels=1)
     turn = next(turn for turn in range(3, 30) if member._demand(turn))
     assert member.next(OPERATOR, turn, turn) == FOUND and held == [False, False, True]

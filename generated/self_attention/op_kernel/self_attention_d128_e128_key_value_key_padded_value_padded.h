@@ -417,10 +417,10 @@ private:
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t keyPosition, int64_t tile)
     {
-        const int64_t half = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + half * work.queriesOfHalf;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowFractals = CeilDiv(taskRows, kFractal);
         const int64_t itemTile = tile / work.halves;
@@ -432,7 +432,7 @@ private:
         const int64_t newKeyTile =
             work.batch * tiling_.keyStrideB + work.kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + half) % 2;
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % 2;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1Slot);
             if (tile < work.halves) {
@@ -524,9 +524,9 @@ private:
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyPosition, int64_t tile,
         int64_t slot, int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
@@ -537,7 +537,7 @@ private:
         const int64_t newValueTile =
             work.batch * tiling_.valueStrideB + work.kvHead * tiling_.valueStrideK
                 + firstKey * tiling_.valueStrideU;
-        if (half == 0) {
+        if (halfOfTask == 0) {
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
             // to L1, where they stay for the other half, then to L0A and L0B
             const int64_t cachedRows = MaxOf(0, MinOf(keys, keyPosition - firstKey));
@@ -606,7 +606,7 @@ private:
                 if (tile > work.halves - 1) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + band)
+                StoreProduct(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + band)
                     * kPaddedValueSize],
                     productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
                     bandFractals * kFractal);
@@ -616,7 +616,7 @@ private:
             productL0Slot_ ^= 1;
         }
         // Without rows the loop does not order MTE1 before MTE2; the flag below needs that order.
-        if (half == work.halves - 1) {
+        if (halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
@@ -698,17 +698,17 @@ private:
     // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
         const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[(itemSlot * 2 + half) * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[(itemSlot * 2 + half) * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -716,9 +716,9 @@ private:
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -763,10 +763,11 @@ private:
             Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
                 stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], tileStat_,
+                stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0],
-                rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], newMax_, stepRows);
+                rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -779,7 +780,8 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_,
+                stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -804,12 +806,12 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
-            Mul(rowSum_[(itemSlot * 2 + half) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + half) * kRowsPerVector], rescale_[slot * kRowsPerVector],
-                rows);
+            Mul(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[(itemSlot * 2 + half) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + half) * kRowsPerVector], tileSum_, rows);
+            Add(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], tileSum_, rows);
         }
     }
 
@@ -818,9 +820,9 @@ private:
     __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -848,7 +850,8 @@ private:
                         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                         LoadRow(partial_,
-                            outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                            outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask
+                                + rowBegin + r0)
                                 * kPaddedValueSize],
                             stepRows * kPaddedValueSize);
                         WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -864,8 +867,8 @@ private:
                             kPaddedValueSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
-                        StoreRow(
-                            outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                        StoreRow(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask
+                            + rowBegin + r0)
                             * kPaddedValueSize],
                             partial_, stepRows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
@@ -881,10 +884,10 @@ private:
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + half * work.queriesOfHalf;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -896,8 +899,8 @@ private:
                 const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
-                    rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector], float(kSmallest),
+                Maxs(rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kSmallest),
                     stepRows);
                 WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -906,7 +909,8 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
                 if (tile < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
+                            + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -917,7 +921,7 @@ private:
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 SpreadOverBlocks<2>(resultBlocks_,
-                    rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector], kResultRowsPerStep);
+                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
@@ -939,7 +943,8 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
+                            + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -948,10 +953,10 @@ private:
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
-                    kResultRowsPerStep);
-                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
-                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(maxOut_,
+                    rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut_,
+                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kResultRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);

@@ -383,10 +383,10 @@ private:
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t keyStart, int64_t tile)
     {
-        const int64_t half = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + half * work.queriesOfHalf;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowFractals = CeilDiv(taskRows, kFractal);
         const int64_t itemTile = tile / work.halves;
@@ -394,7 +394,7 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + half) % 2;
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % 2;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1Slot);
             if (tile < work.halves) {
@@ -467,16 +467,16 @@ private:
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyStart, int64_t tile,
         int64_t slot, int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
-        if (half == 0) {
+        if (halfOfTask == 0) {
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
             // to L1, where they stay for the other half, then to L0A and L0B
             LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
@@ -539,7 +539,7 @@ private:
                 if (tile > work.halves - 1) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + band)
+                StoreProduct(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + band)
                     * kPaddedValueSize],
                     productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
                     bandFractals * kFractal);
@@ -549,7 +549,7 @@ private:
             productL0Slot_ ^= 1;
         }
         // Without rows the loop does not order MTE1 before MTE2; the flag below needs that order.
-        if (half == work.halves - 1) {
+        if (halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
@@ -591,17 +591,17 @@ private:
     // Rows have seen no key: the first tile is merged like all others.
     __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
         const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[(itemSlot * 2 + half) * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[(itemSlot * 2 + half) * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -609,9 +609,9 @@ private:
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -661,10 +661,11 @@ private:
             Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
                 stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], tileStat_,
+                stepRows);
             PipeBarrier<PIPE_V>();
             Sub(rescale_[slot * kRowsPerVector + r0],
-                rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], newMax_, stepRows);
+                rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -677,7 +678,8 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_,
+                stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -717,12 +719,12 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
-            Mul(rowSum_[(itemSlot * 2 + half) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + half) * kRowsPerVector], rescale_[slot * kRowsPerVector],
-                rows);
+            Mul(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[(itemSlot * 2 + half) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + half) * kRowsPerVector], tileSum_, rows);
+            Add(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], tileSum_, rows);
         }
     }
 
@@ -731,9 +733,9 @@ private:
     __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
+        const int64_t halfOfTask = tile % work.halves;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -757,7 +759,8 @@ private:
                     SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     LoadRow(partial,
-                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
+                            + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                     WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -770,8 +773,8 @@ private:
                     PipeBarrier<PIPE_V>();
                     MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                    StoreRow(
-                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                    StoreRow(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask
+                        + rowBegin + r0)
                         * kPaddedValueSize],
                         partial, stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
@@ -787,10 +790,10 @@ private:
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
     __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
-        const int64_t half = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + half * work.queriesOfHalf;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - half * work.queriesOfHalf);
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
         const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
         const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
@@ -802,8 +805,8 @@ private:
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
-                    rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector], float(kSmallest),
+                Maxs(rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector],
+                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kSmallest),
                     stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -811,7 +814,8 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(partial,
-                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
+                            + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -821,7 +825,7 @@ private:
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
                 SpreadOverBlocks<2>(rowBlocks_,
-                    rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector], kRowsPerStep);
+                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 {
@@ -850,7 +854,8 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut,
-                        outRingGm_[((itemSlot * 2 + half) * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
+                            + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -859,10 +864,10 @@ private:
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
-                    kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + (itemSlot * 2 + half) * kRowsPerVector],
-                    kRowsPerStep);
+                SpreadOverBlocks<1>(maxOut,
+                    rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut,
+                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
