@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from attndsl.base.reserved_names import is_taken
 from attndsl.compiler.compile import compile_operator
+from attndsl.expr import Symbol
+from attndsl.lowering.emit import loop_scalars
 from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.scalars import own_names
@@ -61,3 +64,10 @@ def test_lengths_named_like_a_scalar(tmp_path: Path, name: str) -> None:
     declared = f'{name} = op.lengths("{name}", "B", dtype="int32", one_for_all=False)'
     op = packed_spec(tmp_path, f"s = s.where(j < {name}[b])", PACKED_RESULT, declared=declared)
     assert_computes(op, "tile", **packed_call([9, 5], [200, 130]), **{name: [100, 7]})
+
+
+def test_no_scalar_of_kernels_has_the_name_of_a_type() -> None:
+    """A scalar hides a type of AscendC's in all of its function: ``half(...)`` would call it."""
+    scalars = [each.name for each in vars(loop_scalars).values() if isinstance(each, Symbol)]
+    assert scalars and not [name for name in scalars if is_taken(name)]
+    assert is_taken("half") and not is_taken("halfOfTask")
