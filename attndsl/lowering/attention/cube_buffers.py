@@ -60,14 +60,8 @@ def cube_buffers(context: Context) -> CubeBuffers:
     depth = maximum(base_k, size) if holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=context.inventory.buffer(
-            "queryL1",
-            l1,
-            dtype,
-            rows * size,
-            "query rows of the task, Nz",
-            queries,
-            by_step=context.halves,
+        query=buffer(
+            "queryL1", l1, dtype, rows * size, "query rows of the task, Nz", queries, by_step=context.halves
         ),
         key=buffer("keyL1", l1, dtype, in_l1_of_keys, "key block, Nz", key_slots),
         prob=buffer(
@@ -78,15 +72,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
             "probabilities of a key tile, Nz" if bands == 1 else "probabilities of a band of rows, Nz",
             2,
         ),
-        value=context.inventory.buffer(
-            "valueL1",
-            l1,
-            dtype,
-            in_l1,
-            in_l1_is,
-            few,
-            by_step=context.halves,
-        ),
+        value=buffer("valueL1", l1, dtype, in_l1, in_l1_is, few, by_step=context.halves),
         left=buffer("leftL0", l0a, dtype, band * depth, "left operand, Zz", 2),
         right=buffer("rightL0", l0b, dtype, maximum(keys, values), "right operand, Zn", 2),
         product=buffer(

@@ -36,9 +36,7 @@ class Context(Emitter):
     @property
     def items_in_flight(self) -> Expr:
         """Items whose state is kept at one time: in a continuous pipeline each may have a single tile."""
-        if self.halves:
-            return self.ring * 2
-        return self.ring if self.continuous else Const(1)
+        return self.item_slots if self.continuous else Const(1)
 
     @property
     def widens(self) -> bool:

@@ -70,7 +70,7 @@ class Emitter:
         doubles_rows: a vector step on the scores of few keys has twice as many rows (attention/few_keys.py).
         gathers_sums: weighted sums of an item's tiles are added up in the workspace
             (attention/gathered_sums.py).
-        halves: a task may have two halves that take steps in turn and share keys and values in L1
+        halves: a task may have two halves that take steps in turn and share values in L1
             (attention/halves.py).
     """
 
@@ -209,6 +209,11 @@ class Emitter:
         return self._option(
             "ring", "ring", "slots of a workspace ring between cube and vector cores, at most"
         )
+
+    @property
+    def item_slots(self) -> Expr:
+        """Slots for the state of items in flight in a continuous pipeline: halves have one each."""
+        return self.ring * 2 if self.halves else self.ring
 
     @property
     def base_n(self) -> Named:
@@ -453,10 +458,18 @@ class Emitter:
         return next(item for item in self.signature.parameters if item.name == tensor)
 
     def buffer(
-        self, name: str, space: MemorySpace, dtype: str, elements: ExprLike, meaning: str, slots: int = 1
+        self,
+        name: str,
+        space: MemorySpace,
+        dtype: str,
+        elements: ExprLike,
+        meaning: str,
+        slots: int = 1,
+        *,
+        by_step: bool = False,
     ) -> Buffer:
         """An on-chip buffer; attentions share those of one name."""
-        return self.inventory.buffer(name, space, dtype, elements, meaning, slots)
+        return self.inventory.buffer(name, space, dtype, elements, meaning, slots, by_step=by_step)
 
     def beside_scores(self, name: str, meaning: str) -> Buffer:
         """As many fp32 numbers as a vector step has scores."""

@@ -97,8 +97,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     """The buffers that the vector cores' stages share."""
     slots, ub, padded_size = emit.schedule.slots, emit.in_ub, emit.padded_value_size
     step, results, rows = emit.rows_of_scores, emit.rows_of_results, emit.rows_per_vector
-    items = emit.ring * 2 if emit.halves else emit.ring
-    tile, flight = step * emit.tile_keys, items * rows
+    tile, flight = step * emit.tile_keys, emit.item_slots * rows
     steps = step * 2 if emit.doubles_rows else step
     most, statistics = maximum(steps, results), emit.most_rows * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"

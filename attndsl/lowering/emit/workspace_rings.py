@@ -33,8 +33,7 @@ def prob_ring(emit: Emitter) -> GlobalTensor:
 def out_ring(emit: Emitter) -> GlobalTensor:
     """Weighted sums of tiles, cube to vector; those of each half of a task have slots of their own."""
     meaning = "ring of weighted sums, cube to vector"
-    slots = emit.ring * 2 if emit.halves else None
-    return _ring(emit, "outRing", emit.product_dtype, emit.padded_value_size, meaning, slots)
+    return _ring(emit, "outRing", emit.product_dtype, emit.padded_value_size, meaning, emit.item_slots)
 
 
 def _ring(
