@@ -39,7 +39,7 @@ _RAISED = re.compile(
 _OF_MAXIMA = re.compile(r"\(rowMax_\b")
 _START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
-_ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:\d+ \* )?k\w+Slot)\b")
+_ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:k\w+ \* )?k\w+SlotBytes)\b")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
 _LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1\);")

@@ -17,7 +17,7 @@ from attndsl.mutate.source_model import Span, StatementText
 
 _LOOP = re.compile(r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= (k\w+)\)\s*\{")
 _LEAST = r"\bconst int64_t {0} = MinOf\((k\w+), [^;]*\);"
-_TOGGLE = re.compile(r"\b(\w+Slot_) \^= 1;")
+_TOGGLE = re.compile(r"\b(\w+Slot_) = \(\1 \+ 1\) % kDoubleBuffer;")
 _EVENT = re.compile(r"(?:Wait|Set)Flag<HardEvent::(\w+)>\((k\w+) \+ (\w+Slot_)\);\Z")
 _STAGE = r"if \((?:[\w> ]+ && )?([\w.]+) < (\w+)\.tiles\) \{{ {0}\("
 _AWAITS = re.compile(r"\s*CrossCoreWaitFlag\((k\w+)\);\s*\Z")
@@ -100,6 +100,11 @@ def _is_covered_by_slot(source: EmittedText, wait: StatementText, event: re.Matc
     return False
 
 
+def _toggle(event: re.Match[str]) -> str:
+    """What goes on to the next slot of an event's buffers."""
+    return f"{event[3]} = ({event[3]} + 1) % kDoubleBuffer;"
+
+
 def _stretches(
     source: EmittedText, outer: re.Match[str], inner: re.Match[str]
 ) -> tuple[tuple[int, int], ...] | None:
@@ -107,16 +112,16 @@ def _stretches(
     and changed once in each, before the outer one is freed."""
     found = []
     for start, wait in _places(source, "Wait", outer):
-        end = source.code.find(f"{outer[3]} ^= 1;", start)
+        end = source.code.find(_toggle(outer), start)
         between = source.code[start:end]
         once = [
             between.count(f"WaitFlag<HardEvent::{inner[1]}>({inner[2]} + {inner[3]});"),
             between.count(f"SetFlag<HardEvent::{inner[1]}>({inner[2]} + {inner[3]});"),
-            between.count(f"{inner[3]} ^= 1;"),
+            between.count(_toggle(inner)),
             between.count(f"SetFlag<HardEvent::{outer[1]}>({outer[2]} + {outer[3]});"),
         ]
         freed = between.rfind(f"SetFlag<HardEvent::{outer[1]}>({outer[2]}")
-        changed = between.rfind(f"{inner[3]} ^= 1;")
+        changed = between.rfind(_toggle(inner))
         if end < 0 or once != [1, 1, 1, 1] or freed < changed or not _runs_once(source, start, wait, end):
             return None
         found.append((start, end))
@@ -147,7 +152,7 @@ def _is_covered_by_products(source: EmittedText, wait: StatementText, event: re.
 def _taken(source: EmittedText, event: re.Match[str]) -> list[tuple[int, int]]:
     """From each wait for a slot to where it changes."""
     starts = [start for start, _ in _places(source, "Wait", event)]
-    return [(start, source.code.find(f"{event[3]} ^= 1;", start)) for start in starts]
+    return [(start, source.code.find(_toggle(event), start)) for start in starts]
 
 
 def _always_multiplies(source: EmittedText, start: int, end: int, products: list[int], *, once: bool) -> bool:

@@ -13,12 +13,13 @@ SCHEDULE = """
 constexpr int64_t kRows = 16, kBaseN = 128;
 constexpr int64_t kBaseK = 64;
 constexpr uint32_t
-    kScoreSlot = kRows * (kBaseN > kBaseK ? kBaseN : kBaseK) * 4,  // scores
-    kSumOutSlot = kRows * 8 * 4, kMergedMaxSlot = kRows * 8 * 4;
-constexpr uint32_t kScoreAt = 0, kSumOutAt = kScoreAt + 2 * kScoreSlot,
-    kResultAt = kSumOutAt + 2 * kSumOutSlot, kMergedMaxAt = kResultAt + kScoreSlot,
-    kScratchAt = kMergedMaxAt + kMergedMaxSlot, kTileMaxAt = kScratchAt + kMergedMaxSlot,
-    kUbEnd = kTileMaxAt + kMergedMaxSlot;
+    kScoreSlotBytes = kRows * (kBaseN > kBaseK ? kBaseN : kBaseK) * 4,  // scores
+    kSumOutSlotBytes = kRows * 8 * 4, kMergedMaxSlotBytes = kRows * 8 * 4;
+constexpr int32_t kDoubleBuffer = 2;
+constexpr uint32_t kScoreAt = 0, kSumOutAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kResultAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes, kMergedMaxAt = kResultAt + kScoreSlotBytes,
+    kScratchAt = kMergedMaxAt + kMergedMaxSlotBytes, kTileMaxAt = kScratchAt + kMergedMaxSlotBytes,
+    kUbEnd = kTileMaxAt + kMergedMaxSlotBytes;
 """
 KERNEL = """
 void Run()
@@ -67,19 +68,23 @@ def text_of(kernel: str = KERNEL, plan: str = PLAN) -> EmittedText:
 
 def test_constants_of_a_schedule() -> None:
     known = constants(SCHEDULE)
-    assert (known["kScoreSlot"], known["kSumOutAt"], known["kMergedMaxAt"]) == (8192, 16384, 25600)
+    assert (known["kScoreSlotBytes"], known["kSumOutAt"], known["kMergedMaxAt"]) == (8192, 16384, 25600)
 
 
 @pytest.mark.parametrize(
     ("buffer", "distance", "harmless"),
     [
-        ("kResultAt", "2 * kSumOutSlot", True),  # in the other branch
-        ("kMergedMaxAt", "kMergedMaxSlot", True),  # after all blocks have waited
-        ("kMergedMaxAt", "kScoreSlot", False),  # the third buffer behind is used before that
-        ("kScratchAt", "kMergedMaxSlot", False),  # both after it
-        ("kSumOutAt", "2 * kScoreSlot", False),  # what stands behind is used with the scores, too
-        ("kTileMaxAt", "kMergedMaxSlot", True),
-        ("kUbEnd", "kMergedMaxSlot", False),
+        ("kResultAt", "kDoubleBuffer * kSumOutSlotBytes", True),  # in the other branch
+        ("kMergedMaxAt", "kMergedMaxSlotBytes", True),  # after all blocks have waited
+        ("kMergedMaxAt", "kScoreSlotBytes", False),  # the third buffer behind is used before that
+        ("kScratchAt", "kMergedMaxSlotBytes", False),  # both after it
+        (
+            "kSumOutAt",
+            "kDoubleBuffer * kScoreSlotBytes",
+            False,
+        ),  # what stands behind is used with the scores, too
+        ("kTileMaxAt", "kMergedMaxSlotBytes", True),
+        ("kUbEnd", "kMergedMaxSlotBytes", False),
     ],
 )
 def test_buffers_that_may_overlap(buffer: str, distance: str, harmless: bool) -> None:
@@ -88,9 +93,9 @@ def test_buffers_that_may_overlap(buffer: str, distance: str, harmless: bool) ->
 
 def test_both_branches_or_no_wait_of_all_blocks_make_a_defect() -> None:
     same_branch = KERNEL.replace("    } else {\n        auto sumOut", "        auto sumOut")
-    assert not may_overlap(text_of(same_branch), "kResultAt", "2 * kSumOutSlot")
+    assert not may_overlap(text_of(same_branch), "kResultAt", "kDoubleBuffer * kSumOutSlotBytes")
     no_wait = KERNEL.replace("    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);\n", "")
-    assert not may_overlap(text_of(no_wait), "kTileMaxAt", "kMergedMaxSlot")
+    assert not may_overlap(text_of(no_wait), "kTileMaxAt", "kMergedMaxSlotBytes")
 
 
 def test_the_split_branch_comes_last_where_splits_leave_one_item() -> None:

@@ -38,12 +38,12 @@ void ScoreTile()
         LoadData(right, keyL1, 1);
         Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
-        rightSlot_ ^= 1;
+        rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
         SetFlag<HardEvent::MTE1_MTE2>(kKeyFree + keySlot_);
-        keySlot_ ^= 1;
+        keySlot_ = (keySlot_ + 1) % kDoubleBuffer;
     }
     SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
-    leftSlot_ ^= 1;
+    leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;
     CrossCoreSetFlag<2, PIPE_FIX>(kScoreReady);
 }
 void WeightedTile()
@@ -59,9 +59,9 @@ void WeightedTile()
         }
         Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
-        rightSlot_ ^= 1;
+        rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
         SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
-        leftSlot_ ^= 1;
+        leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;
     }
 }
 void SoftmaxTile()
@@ -71,6 +71,9 @@ void SoftmaxTile()
 }
 """
 LEFT, RIGHT, KEY = "kLeftFree", "kRightFree", "kKeyFree"
+LEFT_GOES_ON, RIGHT_GOES_ON = (
+    f"{each}Slot_ = ({each}Slot_ + 1) % kDoubleBuffer;" for each in ("left", "right")
+)
 
 
 def late(old: str = "", new: str = "", schedule: str = SCHEDULE) -> list[str]:
@@ -108,20 +111,20 @@ def test_another_schedule(old: str, new: str, made: list[str]) -> None:
         ("        AwaitProbabilities();", "        ;", [LEFT, KEY, LEFT]),
         ("    CrossCoreWaitFlag(kScoreReady);\n", "", [LEFT, KEY, LEFT]),
         (
-            "    SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n    leftSlot_ ^= 1;\n    Cross",
+            f"    SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n    {LEFT_GOES_ON}\n    Cross",
             "    Cross",
             [LEFT, RIGHT, LEFT, RIGHT],
         ),
         (
-            "        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n        rightSlot_ ^= 1;\n"
-            "        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n        leftSlot_ ^= 1;",
-            "        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n        leftSlot_ ^= 1;\n"
-            "        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n        rightSlot_ ^= 1;",
+            f"        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n        {RIGHT_GOES_ON}\n"
+            f"        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n        {LEFT_GOES_ON}",
+            f"        SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);\n        {LEFT_GOES_ON}\n"
+            f"        SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n        {RIGHT_GOES_ON}",
             [LEFT, RIGHT, LEFT, RIGHT],
         ),
         (
             "void SoftmaxTile()\n{\n",
-            "void SoftmaxTile()\n{\n    rightSlot_ ^= 1;\n",
+            "void SoftmaxTile()\n{\n    rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;\n",
             [LEFT, RIGHT, LEFT, RIGHT],
         ),
     ],
@@ -158,11 +161,11 @@ void ScoreTile()
                 LoadData(left, queryL1, 1);
                 Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
                 SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
-                leftSlot_ ^= 1;
+                leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;
             }
         }
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
-        rightSlot_ ^= 1;
+        rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
     }
 }
 void WeightedTile()
@@ -174,9 +177,9 @@ void WeightedTile()
         LoadData(right, valueL1, 1);
         Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
-        rightSlot_ ^= 1;
+        rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
         SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
-        leftSlot_ ^= 1;
+        leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;
     }
 }
 """
@@ -196,7 +199,10 @@ def of_bands(old: str = "", new: str = "") -> list[str]:
         ("found.firstQuery + found.queries", "found.lastQuery + found.queries"),  # no band may see the end
         ("if (n0 < bandKeys)", "if (n0 < someKeys)"),
         ("found.taskRows == 0 ? 0 : ", ""),  # keys without rows
-        ("                leftSlot_ ^= 1;", "                leftSlot_ ^= band > 0;"),
+        (
+            "                leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;",
+            "                leftSlot_ ^= band > 0;",
+        ),
         (
             "Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));",
             "Mmad(a);\n        Mmad(b);",

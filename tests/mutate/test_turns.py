@@ -8,10 +8,10 @@ from attndsl.mutate.instructions import EmittedText, Instructions
 from attndsl.mutate.lifetimes import may_overlap
 
 SCHEDULE = """
-constexpr uint32_t kLanesSlot = 64, kProbSlot = 64, kStatSlot = 32, kWideSlot = 64;
-constexpr uint32_t kLanesAt = 0, kProbAt = kLanesAt + kLanesSlot, kStatAt = kProbAt + kProbSlot,
-    kNewMaxAt = kStatAt + kStatSlot, kWideAt = kNewMaxAt + kStatSlot, kZeroAt = kWideAt + kWideSlot,
-    kUbEnd = kZeroAt + kWideSlot;
+constexpr uint32_t kLanesSlotBytes = 64, kProbSlotBytes = 64, kStatSlotBytes = 32, kWideSlotBytes = 64;
+constexpr uint32_t kLanesAt = 0, kProbAt = kLanesAt + kLanesSlotBytes, kStatAt = kProbAt + kProbSlotBytes,
+    kNewMaxAt = kStatAt + kStatSlotBytes, kWideAt = kNewMaxAt + kStatSlotBytes,
+    kZeroAt = kWideAt + kWideSlotBytes, kUbEnd = kZeroAt + kWideSlotBytes;
 """
 KERNEL = """
 void Run()
@@ -96,15 +96,15 @@ def overlaps(buffer: str, distance: str, old: str = "", new: str = "") -> bool:
     ],
 )
 def test_one_buffer_of_a_turn_may_take_the_place_of_one_before(old: str, new: str) -> None:
-    assert overlaps("kProbAt", "kLanesSlot")
-    assert not overlaps("kProbAt", "kLanesSlot", old, new)
+    assert overlaps("kProbAt", "kLanesSlotBytes")
+    assert not overlaps("kProbAt", "kLanesSlotBytes", old, new)
 
 
 def test_no_barrier_between_two_buffers_of_a_turn_makes_a_defect() -> None:
     start, barrier = "Adds(stat_, lanes_, 0.0f, 8);\n", "        PipeBarrier<PIPE_V>();"
     text = KERNEL.partition(start)[2]
     without = text.replace(barrier + "  // before the maxima\n", "").replace(barrier + "\n", "")
-    assert not overlaps("kProbAt", "kLanesSlot", text, without)
+    assert not overlaps("kProbAt", "kLanesSlotBytes", text, without)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_no_barrier_between_two_buffers_of_a_turn_makes_a_defect() -> None:
     ],
 )
 def test_a_result_may_stand_over_an_operand_that_is_over(old: str, new: str) -> None:
-    assert overlaps("kNewMaxAt", "kStatSlot")
-    assert not overlaps("kNewMaxAt", "kStatSlot", old, new)
+    assert overlaps("kNewMaxAt", "kStatSlotBytes")
+    assert not overlaps("kNewMaxAt", "kStatSlotBytes", old, new)
     assert not overlaps("kNewMaxAt", "16")  # lanes of another place
 
 
@@ -132,7 +132,7 @@ def test_a_result_may_stand_over_an_operand_that_is_over(old: str, new: str) -> 
 def test_a_buffer_may_begin_again_in_a_turn(start: str, overlapping: bool) -> None:
     again = f"{start}\n        PipeBarrier<PIPE_V>();\n        Add(score_, stat_, prob_, 8);"
     old = "Cast(score_, prob_, RoundMode::CAST_NONE, 8);"
-    assert overlaps("kNewMaxAt", "kStatSlot", old, again) == overlapping
+    assert overlaps("kNewMaxAt", "kStatSlotBytes", old, again) == overlapping
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_a_buffer_may_begin_again_in_a_turn(start: str, overlapping: bool) -> No
     ],
 )
 def test_what_is_over_when_all_blocks_have_waited_first_leaves_its_place(old: str, new: str) -> None:
-    assert overlaps("kWideAt", "kStatSlot")
-    assert not overlaps("kWideAt", "kStatSlot", old, new)
+    assert overlaps("kWideAt", "kStatSlotBytes")
+    assert not overlaps("kWideAt", "kStatSlotBytes", old, new)
 
 
 @pytest.mark.parametrize(
@@ -166,5 +166,5 @@ def test_what_is_over_when_all_blocks_have_waited_first_leaves_its_place(old: st
     ],
 )
 def test_what_a_core_does_last_may_take_the_place_of_what_is_over(old: str, new: str) -> None:
-    assert overlaps("kZeroAt", "kWideSlot + kStatSlot")
-    assert not overlaps("kZeroAt", "kWideSlot + kStatSlot", old, new)
+    assert overlaps("kZeroAt", "kWideSlotBytes + kStatSlotBytes")
+    assert not overlaps("kZeroAt", "kWideSlotBytes + kStatSlotBytes", old, new)

@@ -15,7 +15,14 @@ from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.device_header import HALF_BANK_ROW, SCOPE, capacity_of, constants_of_device
 from attndsl.codegen.kernel.schedule_limits import limits, meanings
 from attndsl.codegen.names.identifiers import comment
-from attndsl.codegen.names.members import address_constant, constant
+from attndsl.codegen.names.members import (
+    DOUBLE_BUFFER,
+    DOUBLE_BUFFERED,
+    address_constant,
+    constant,
+    size_constant,
+    slots_constant,
+)
 from attndsl.codegen.names.spelling import Spelling, memory_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import WIDTH
@@ -118,13 +125,23 @@ def schedule_text(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",
         of_device=constants_of_device(program),
-        fixed=tuple(_text(item) for item in whole if not item.option and item.definition is None),
+        fixed=(
+            *(_text(item) for item in whole if not item.option and item.definition is None),
+            *_slot_numbers(program),
+        ),
         options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple(_assertions(program)),
         memories=memories(program, spelling),
         says=says,
     )
+
+
+def _slot_numbers(program: Program) -> Iterator[ConstantText]:
+    """The slots of buffers that have several. Ids of events are counted by it, so that it is no option."""
+    if any(buffer.slots == DOUBLE_BUFFERED for buffer in program.buffers()):
+        meaning = "slots of a buffer that is filled while the other slot is used; ids of events count on it"
+        yield ConstantText("int32_t", DOUBLE_BUFFER, str(DOUBLE_BUFFERED), meaning)
 
 
 def _assertions(program: Program) -> Iterator[tuple[str, str]]:
@@ -196,17 +213,17 @@ def _memory(memory: Memory, program: Program, spelling: Spelling) -> MemoryTable
     unproved: list[str] = []
     end, place = "0", 0
     for buffer in buffers:
-        name, slots = constant(buffer.name), f"{buffer.slots} slots: " if buffer.slots > 1 else ""
+        name, slots = size_constant(buffer.name), f"{buffer.slots} slots: " if buffer.slots > 1 else ""
         size = _slot_bytes(buffer, memory)
-        sizes.append((f"{name}Slot = {constant_text(size)}", slots + buffer.meaning))
+        sizes.append((f"{name} = {constant_text(size)}", slots + buffer.meaning))
         alignment = program.alignments()[buffer]
         gap = program.addresses[buffer] - -(-place // alignment) * alignment
         begin = address_constant(buffer.name)
         places.append(f"{begin} = {_aligned(end, alignment, memory)}{_shift(gap, program)}")
         place = program.addresses[buffer] + buffer.slots * program.slot_stride(buffer)
         if divisor(size, program) % memory.alignment:
-            unproved.append(f"{name}Slot")
-        end = f"{begin} + {f'{buffer.slots} * ' if buffer.slots > 1 else ''}{name}Slot"
+            unproved.append(name)
+        end = f"{begin} + {f'{slots_constant(buffer.slots)} * ' if buffer.slots > 1 else ''}{name}"
     single = (buffer for buffer in buffers if buffer.slots == 1)
     end_name = f"{constant(memory.space.value.lower())}End"
     return MemoryTable(

@@ -42,7 +42,14 @@ from attndsl.codegen.kernel.kept_steps import (
 from attndsl.codegen.kernel.partial_merges import PartialMerge, with_partial_merges
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages, keys_of
-from attndsl.codegen.names.members import address_constant, constant, list_member, member, scalar
+from attndsl.codegen.names.members import (
+    address_constant,
+    list_member,
+    member,
+    scalar,
+    size_constant,
+    slots_constant,
+)
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
 from attndsl.expr import Const, Scope, Select, Symbol
 from attndsl.tile.buffers import Buffer
@@ -210,7 +217,7 @@ class Writer:
         """Events with one id a slot, all slots of each in a row: a loop over the slots."""
         firsts = [item for item in group if isinstance(item, SetEvent) and item.slot == 0]
         slots = len(group) // len(firsts)
-        yield f"for (int32_t slot = 0; slot < {slots}; ++slot) {{"
+        yield f"for (int32_t slot = 0; slot < {slots_constant(slots)}; ++slot) {{"
         for item in firsts:
             yield _INDENT + self._event(item, f"{self._spelling.event(item)} + slot")
         yield "}"
@@ -475,12 +482,12 @@ class Writer:
         yield from self._lines(lifetime.body, (*held, lifetime.buffers), scope)
         if isinstance(lifetime, Handed):
             return
-        slots = lifetime.buffers[0].slots
-        yield f"{slot} ^= 1;" if slots == 2 else f"{slot} = ({slot} + 1) % {slots};"
+        yield f"{slot} = ({slot} + 1) % {slots_constant(lifetime.buffers[0].slots)};"
 
     def _view(self, buffer: Buffer, slot: str) -> str:
         """The current slot of a buffer by its name."""
-        place = f"{memory_member(buffer.space)}, {address_constant(buffer.name)} + {slot} * {_stride(buffer)}"
+        memory, first = memory_member(buffer.space), address_constant(buffer.name)
+        place = f"{memory}, {first} + {slot} * {size_constant(buffer.name)}"
         return f"auto {buffer.name} = View<{self._spelling.ctype(buffer)}>({place});"
 
     def _inside(self, body: Seq, held: _Held) -> Iterator[str]:
@@ -576,7 +583,3 @@ def _touched_here(statement: Statement) -> set[Buffer]:
     if isinstance(statement, Instruction):
         return _touched(statement)
     return {buffer for child in statement.children() for buffer in _touched_here(child)}
-
-
-def _stride(buffer: Buffer) -> str:
-    return f"{constant(buffer.name)}Slot"

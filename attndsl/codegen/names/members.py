@@ -11,6 +11,9 @@ ENTRY_SIZE = "SizeFromEnd"
 """The function that tells a size of a tensor in a list: of the list, the tensor's number, the dimension
 counted from the last."""
 
+DOUBLE_BUFFERED, DOUBLE_BUFFER = 2, "kDoubleBuffer"
+"""The slots of a buffer that is written while another slot is read, and the schedule's constant for them."""
+
 _DTYPES = {
     "float32": "float",
     "float16": "half",
@@ -43,6 +46,16 @@ def constant(name: str) -> str:
 def address_constant(buffer: str) -> str:
     """The constant for the byte at which a buffer's first slot begins; ``buffer``: its name."""
     return f"{constant(buffer)}At"
+
+
+def size_constant(buffer: str) -> str:
+    """The constant for the bytes of a slot of a buffer; ``buffer``: its name."""
+    return f"{constant(buffer)}SlotBytes"
+
+
+def slots_constant(slots: int) -> str:
+    """How a number of slots above 1 is spelled."""
+    return DOUBLE_BUFFER if slots == DOUBLE_BUFFERED else str(slots)
 
 
 def scalar(symbol: Symbol) -> str:

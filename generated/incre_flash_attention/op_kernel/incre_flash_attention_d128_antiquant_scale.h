@@ -171,7 +171,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -213,7 +213,7 @@ private:
                 }
             }
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -361,23 +361,23 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kKeyRingReady);
         {
-            auto queryL1 = View<half>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+            auto queryL1 = View<half>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadNz(queryL1, absorbedQueryGm_[itemSlot * tiling_.rowsPerTask * kPaddedHeadSize],
                 work.taskRows, tiling_.headDim, kPaddedHeadSize, rowFractals * kFractal);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             {
-                auto leftL0 = View<half>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                auto leftL0 = View<half>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                 WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                 LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal),
                     rowFractals);
                 for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                     const int64_t cols = MinOf(kBaseN, keys - n0);
                     auto productL0 =
-                        View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                        View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                     WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                     {
-                        auto keyL1 = View<half>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                        auto keyL1 = View<half>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
                         // to L1, whose order of fractals it has already, then to L0A and L0B
                         WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                         LoadBlocks(keyL1,
@@ -387,7 +387,7 @@ private:
                         SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                         {
                             auto rightL0 =
-                                View<half>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                                View<half>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadFractals(rightL0, keyL1,
                                 CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -396,23 +396,23 @@ private:
                                 MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                     true));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                        keyL1Slot_ ^= 1;
+                        keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
                     }
                     SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                     StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0],
                         productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
                         rowFractals * kFractal);
                     SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                    productL0Slot_ ^= 1;
+                    productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                leftL0Slot_ ^= 1;
+                leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -426,16 +426,17 @@ private:
         CrossCoreWaitFlag(kProbRingReady);
         CrossCoreWaitFlag(kValueRingReady);
         {
-            auto probL1 = View<half>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<half>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<half>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<half>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
                     // to L1, whose order of fractals it has already, then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadBlocks(valueL1,
@@ -444,7 +445,7 @@ private:
                         RoundUp(depth, kFractal) * kFractal);
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<half>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<half>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -453,7 +454,7 @@ private:
                             rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 =
-                                View<half>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                                View<half>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -467,22 +468,22 @@ private:
                                 MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
                                     k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
+                    valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
                     work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+            probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
@@ -593,13 +594,13 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, kVectorCores), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlot);
+            auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             LoadRowsWithZeros(int8Rows, keyGm_[keyTile + k0 * tiling_.keyStrideT], count,
                 tiling_.headDim, tiling_.keyStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
-                auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlot);
+                auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
                     UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
@@ -608,10 +609,10 @@ private:
                     kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
                     (kRowsPerWidening + 1) * kFractal);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
-                wideRowsSlot_ ^= 1;
+                wideRowsSlot_ = (wideRowsSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            int8RowsSlot_ ^= 1;
+            int8RowsSlot_ = (int8RowsSlot_ + 1) % kDoubleBuffer;
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
         // it; MTE2 waits back, so that the event is not set twice.
@@ -629,7 +630,7 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
@@ -699,7 +700,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
         // it; MTE2 waits back, so that the event is not set twice.
@@ -720,13 +721,13 @@ private:
         const int64_t keyEndHere = MinOf(keyBeginHere + CeilDiv(keys, kVectorCores), keys);
         for (int64_t k0 = keyBeginHere; k0 < keyEndHere; k0 += kRowsPerWidening) {
             const int64_t count = MinOf(kRowsPerWidening, keyEndHere - k0);
-            auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlot);
+            auto int8Rows = View<int8_t>(ub_, kInt8RowsAt + int8RowsSlot_ * kInt8RowsSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
             LoadRowsWithZeros(int8Rows, valueGm_[valueTile + k0 * tiling_.valueStrideT], count,
                 tiling_.headDim, tiling_.valueStrideT, 128);
             SetAndWaitFlag<HardEvent::MTE2_V>(kInt8RowsReady + int8RowsSlot_);
             {
-                auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlot);
+                auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
                     UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
@@ -735,10 +736,10 @@ private:
                     wideRows, kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
                     (kRowsPerWidening + 1) * kFractal);
                 SetFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
-                wideRowsSlot_ ^= 1;
+                wideRowsSlot_ = (wideRowsSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::V_MTE2>(kInt8RowsFree + int8RowsSlot_);
-            int8RowsSlot_ ^= 1;
+            int8RowsSlot_ = (int8RowsSlot_ + 1) % kDoubleBuffer;
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
         // it; MTE2 waits back, so that the event is not set twice.

@@ -19,6 +19,8 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kRowsPerWidening = 32;  // int8 rows of one vector step
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 // slots of a workspace ring between cube and vector cores, at most (set in the spec)
@@ -59,97 +61,108 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(kWidenLead + 2 <= kRing, "scores run ahead of weighted sums");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
-    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
-    kInt8RowsSlot = kRowsPerWidening * 128,  // 2 slots: int8 rows of keys or values
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kRowsOutSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
-    kQueryRowsSlot = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kAbsorbedRowsSlot = kRowsPerStep * 128 * 2,  // query rows with the scale absorbed
-    kResultSlot = kRowsPerStep * kPaddedHeadSize * 2,  // finished rows in the dtype of the result
-    kKeyScaleSlot = 512,  // scale of each channel of keys, in fp32
-    kKeyOffsetSlot = 512,  // offset of each channel of keys, in fp32
-    kValueOffsetSlot = 512,  // offset of each channel of values, in fp32
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerVector * kPaddedHeadSize * 4,
+    kInt8RowsSlotBytes = kRowsPerWidening * 128,  // 2 slots: int8 rows of keys or values
+    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kRowsOutSlotBytes = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sums of a partial
+    kQueryRowsSlotBytes = kRowsPerStep * kPaddedHeadSize * 2,  // query rows
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kAbsorbedRowsSlotBytes = kRowsPerStep * 128 * 2,  // query rows with the scale absorbed
+    // finished rows in the dtype of the result
+    kResultSlotBytes = kRowsPerStep * kPaddedHeadSize * 2,
+    kKeyScaleSlotBytes = 512,  // scale of each channel of keys, in fp32
+    kKeyOffsetSlotBytes = 512,  // offset of each channel of keys, in fp32
+    kValueOffsetSlotBytes = 512,  // offset of each channel of values, in fp32
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
     // scratch: query rows times the scale, row sums times the offset
-    kChannelRowsSlot =
+    kChannelRowsSlotBytes =
         kRowsPerStep * ((kPaddedHeadSize + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes) * 4,
-    kPartialSlot = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kValueScaleSlot = 512,  // scale of each channel of values, in fp32
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kChannelNumbersSlot = 256,  // scale or offset of each channel
-    kQueryFactorSlot = kRing * kRowsPerVector * 4,  // factor of the scores of each row
-    kQueryShiftSlot = kRing * kRowsPerVector * 4,  // shift of the scores of each row
+    kPartialSlotBytes = kRowsPerStep * kPaddedHeadSize * 4,  // weighted sum of one tile or split
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
+    kValueScaleSlotBytes = 512,  // scale of each channel of values, in fp32
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kChannelNumbersSlotBytes = 256,  // scale or offset of each channel
+    kQueryFactorSlotBytes = kRing * kRowsPerVector * 4,  // factor of the scores of each row
+    kQueryShiftSlotBytes = kRing * kRowsPerVector * 4,  // shift of the scores of each row
     // 2 slots: int8 rows as the cube takes them, Nz
-    kWideRowsSlot = 8 * ((kRowsPerWidening + 1) * kFractal) * 2,
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // row sums of a partial
-    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kWideRowsSlotBytes = 8 * ((kRowsPerWidening + 1) * kFractal) * 2,
+    kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlotBytes = kRowsPerStep * 4,  // running maximum including the tile
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
+    kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row sums of a partial
+    kMergedMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     // row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // row sum of one partial
-    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4;  // exp(old max - new max) of merged rows
+    kPartMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    kPartSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row sum of one partial
+    kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kAccumulatorAt = 0, kInt8RowsAt = kAccumulatorAt + kAccumulatorSlot,
-    kProbAt = kInt8RowsAt + 2 * kInt8RowsSlot, kRowsOutAt = kProbAt + kProbSlot,
-    kQueryRowsAt = kRowsOutAt + kRowsOutSlot, kLanesAt = kQueryRowsAt + kQueryRowsSlot,
-    kAbsorbedRowsAt = kLanesAt + kLanesSlot, kResultAt = kAbsorbedRowsAt + kAbsorbedRowsSlot,
-    kKeyScaleAt = kResultAt + kResultSlot, kKeyOffsetAt = kKeyScaleAt + kKeyScaleSlot,
-    kValueOffsetAt = kKeyOffsetAt + kKeyOffsetSlot,
-    kScoreAt = kValueOffsetAt + kValueOffsetSlot + kHalfBankRow,
-    kChannelRowsAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kChannelRowsAt + kChannelRowsSlot,
-    kRowBlocksAt = kPartialAt + kPartialSlot, kValueScaleAt = kRowBlocksAt + kRowBlocksSlot,
-    kRowMaxAt = kValueScaleAt + kValueScaleSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kChannelNumbersAt = kRowSumAt + kRowSumSlot,
-    kQueryFactorAt = kChannelNumbersAt + kChannelNumbersSlot,
-    kQueryShiftAt = kQueryFactorAt + kQueryFactorSlot,
-    kWideRowsAt = kQueryShiftAt + kQueryShiftSlot, kTileStatAt = kWideRowsAt + 2 * kWideRowsSlot,
-    kNewMaxAt = kTileStatAt + kTileStatSlot, kRescaleAt = kNewMaxAt + kNewMaxSlot,
-    kMaxOutAt = kRescaleAt + kRescaleSlot, kSumOutAt = kMaxOutAt + kMaxOutSlot,
-    kMergedMaxAt = kSumOutAt + kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
-    kPartMaxAt = kMergedSumAt + kMergedSumSlot, kPartSumAt = kPartMaxAt + kPartMaxSlot,
-    kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,
-    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kUbEnd = kMergedRescaleAt + kMergedRescaleSlot;
+constexpr uint32_t kAccumulatorAt = 0, kInt8RowsAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kProbAt = kInt8RowsAt + kDoubleBuffer * kInt8RowsSlotBytes,
+    kRowsOutAt = kProbAt + kProbSlotBytes, kQueryRowsAt = kRowsOutAt + kRowsOutSlotBytes,
+    kLanesAt = kQueryRowsAt + kQueryRowsSlotBytes, kAbsorbedRowsAt = kLanesAt + kLanesSlotBytes,
+    kResultAt = kAbsorbedRowsAt + kAbsorbedRowsSlotBytes,
+    kKeyScaleAt = kResultAt + kResultSlotBytes, kKeyOffsetAt = kKeyScaleAt + kKeyScaleSlotBytes,
+    kValueOffsetAt = kKeyOffsetAt + kKeyOffsetSlotBytes,
+    kScoreAt = kValueOffsetAt + kValueOffsetSlotBytes + kHalfBankRow,
+    kChannelRowsAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kPartialAt = kChannelRowsAt + kChannelRowsSlotBytes,
+    kRowBlocksAt = kPartialAt + kPartialSlotBytes,
+    kValueScaleAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kRowMaxAt = kValueScaleAt + kValueScaleSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
+    kChannelNumbersAt = kRowSumAt + kRowSumSlotBytes,
+    kQueryFactorAt = kChannelNumbersAt + kChannelNumbersSlotBytes,
+    kQueryShiftAt = kQueryFactorAt + kQueryFactorSlotBytes,
+    kWideRowsAt = kQueryShiftAt + kQueryShiftSlotBytes,
+    kTileStatAt = kWideRowsAt + kDoubleBuffer * kWideRowsSlotBytes,
+    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kRescaleAt = kNewMaxAt + kNewMaxSlotBytes,
+    kMaxOutAt = kRescaleAt + kRescaleSlotBytes, kSumOutAt = kMaxOutAt + kMaxOutSlotBytes,
+    kMergedMaxAt = kSumOutAt + kSumOutSlotBytes, kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
+    kPartMaxAt = kMergedSumAt + kMergedSumSlotBytes, kPartSumAt = kPartMaxAt + kPartMaxSlotBytes,
+    kNewMaxBlocksAt = kPartSumAt + kPartSumSlotBytes,
+    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
+    kUbEnd = kMergedRescaleAt + kMergedRescaleSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kProbL1SlotBytes = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1SlotBytes = kValueBlock * 2;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kProbL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kValueL1At = kProbL1At + kDoubleBuffer * kProbL1SlotBytes,
+    kL1End = kValueL1At + kDoubleBuffer * kValueL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
+constexpr uint32_t kLeftL0SlotBytes =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kMaxRows * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace incre_flash_attention_d128_antiquant_scale_antiquant_offset

@@ -136,7 +136,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -175,9 +175,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -191,7 +191,7 @@ private:
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -240,7 +240,7 @@ private:
             MergePartials();
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -309,7 +309,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             LoadNz(queryL1,
                 queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
@@ -321,29 +321,30 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
         int64_t slot)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = work.keyBegin + (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.batch * tiling_.keyStrideB + work.kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideT;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideT], cols,
                         tiling_.headDim, tiling_.keyStrideT, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -352,19 +353,19 @@ private:
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys + n0], productL0,
                     work.taskRows, RoundUp(cols, kFractal), kTileKeys, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -380,23 +381,24 @@ private:
                 + firstKey * tiling_.valueStrideT;
         CrossCoreWaitFlag(kProbRingReady);
         {
-            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideT],
                         depth, tiling_.headDim, tiling_.valueStrideT, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -404,7 +406,8 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -418,22 +421,22 @@ private:
                                 MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
                                     k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
+                    valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedHeadSize], productL0,
                     work.taskRows, kPaddedHeadSize, kPaddedHeadSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+            probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
@@ -457,7 +460,7 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
@@ -521,7 +524,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
@@ -548,7 +551,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
@@ -564,7 +567,7 @@ private:
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
                 stepRows * kPaddedHeadSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -586,7 +589,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedHeadSize], rowBlocks_, stepRows,
                     kPaddedHeadSize, kPaddedHeadSize);
-                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
@@ -597,16 +600,16 @@ private:
                     result, stepRows, tiling_.headDim, tiling_.attentionOutStrideN,
                     kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
             }
         } else {
             PipeBarrier<PIPE_V>();
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = work.firstHead + rowBegin + r0;
-                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector], kRowsPerStep);
@@ -622,7 +625,7 @@ private:
                 StoreRows(partialOutGm_[partialRow * kPaddedHeadSize], rowsOut, stepRows,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
                 SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-                maxOutSlot_ ^= 1;
+                maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
             }
         }
     }
@@ -633,11 +636,11 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             {
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
                 LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
                 LoadRow(partial, partialOutGm_[partialRow * kPaddedHeadSize],
@@ -645,17 +648,17 @@ private:
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
-                partMaxSlot_ ^= 1;
+                partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
     // The merged rows of a step to the output.
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
-        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
         PipeBarrier<PIPE_V>();
         Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
@@ -664,7 +667,7 @@ private:
             + firstHead * tiling_.attentionOutStrideN],
             result, stepRows, tiling_.headDim, tiling_.attentionOutStrideN, kPaddedHeadSize);
         SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-        resultSlot_ ^= 1;
+        resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.

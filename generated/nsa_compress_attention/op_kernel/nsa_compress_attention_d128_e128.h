@@ -154,7 +154,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -199,9 +199,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -351,7 +351,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -371,29 +371,30 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                         tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -402,10 +403,10 @@ private:
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(
@@ -413,10 +414,10 @@ private:
                     productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
                     rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -431,23 +432,24 @@ private:
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         if (tile < work.tiles) {
-            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
                         depth, tiling_.valueDim, tiling_.valueStrideU, RoundUp(depth, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -455,7 +457,8 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -469,22 +472,22 @@ private:
                                 MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
                                     false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
+                    valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
                     work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+            probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
@@ -555,7 +558,7 @@ private:
     __aicore__ inline void AddHeads(int64_t heads, int64_t tiles, int64_t itemSlot, int64_t keys,
         int64_t rowsOfStep, int64_t scorePitch, int64_t r0, int64_t stepRows)
     {
-        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
         // score = score / rowSum, then added to the sums of its position
         if (tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
             PipeBarrier<PIPE_V>();
@@ -652,7 +655,7 @@ private:
         if (tile < work.tiles) {
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -734,14 +737,14 @@ private:
                         stepRows);
                 }
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ ^= 1;
+                scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
             }
         } else {
             // the tile again: probabilities with the final maximum and sum of each row
             NextWindow(corePositions);
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -768,7 +771,7 @@ private:
                 AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
                     stepRows);
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ ^= 1;
+                scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
             }
         }
         // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits for
@@ -1022,7 +1025,7 @@ private:
                     // rows are stored by runs: the positions of a single head, or the heads of each
                     const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
                     {
-                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                         WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         LoadRow(score,
                             outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
@@ -1046,7 +1049,7 @@ private:
                             kPaddedValueSize);
                         SetFlag<HardEvent::MTE3_V>(kProbFree);
                         SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        scoreSlot_ ^= 1;
+                        scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                     }
                     // statistics come after what is waited for, and from a place that no load waits
                     // for
@@ -1054,7 +1057,7 @@ private:
                         auto coreStatisticOut =
                             View<float>(ub_,
                                 kCoreStatisticOutAt
-                                    + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
+                                    + coreStatisticOutSlot_ * kCoreStatisticOutSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
                         SpreadOverBlocks<1>(coreStatisticOut, rowMax_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
@@ -1076,11 +1079,12 @@ private:
                             tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS,
                             kBlockLanes);
                         SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
-                        coreStatisticOutSlot_ ^= 1;
+                        coreStatisticOutSlot_ = (coreStatisticOutSlot_ + 1) % kDoubleBuffer;
                     }
                     auto coreStatisticOut =
                         View<float>(ub_,
-                            kCoreStatisticOutAt + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
+                            kCoreStatisticOutAt
+                                + coreStatisticOutSlot_ * kCoreStatisticOutSlotBytes);
                     WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
                     SpreadOverBlocks<1>(coreStatisticOut, rowSum_[itemSlot * kRowsPerVector],
                         kRowsPerVector);
@@ -1100,12 +1104,12 @@ private:
                         coreStatisticOut, rowBegin, rows, runLength, work.heads, kBlockLanes,
                         tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS, kBlockLanes);
                     SetFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
-                    coreStatisticOutSlot_ ^= 1;
+                    coreStatisticOutSlot_ = (coreStatisticOutSlot_ + 1) % kDoubleBuffer;
                 }
             } else {
                 for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
                     const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                     WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                     LoadRow(score,
                         outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
@@ -1122,7 +1126,7 @@ private:
                     Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
                         score, stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    scoreSlot_ ^= 1;
+                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                 }
             }
         }
@@ -1139,7 +1143,8 @@ private:
                 const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 {
                     auto statisticOut =
-                        View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
+                        View<float>(ub_,
+                            kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlotBytes);
                     WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                     PipeBarrier<PIPE_V>();
                     SpreadOverBlocks<1>(statisticOut, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -1160,10 +1165,10 @@ private:
                         statisticOut, rowBegin + r0, stepRows, runLength, work.heads, kBlockLanes,
                         tiling_.softmaxMaxOutStrideN, tiling_.softmaxMaxOutStrideS, kBlockLanes);
                     SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-                    statisticOutSlot_ ^= 1;
+                    statisticOutSlot_ = (statisticOutSlot_ + 1) % kDoubleBuffer;
                 }
                 auto statisticOut =
-                    View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlot);
+                    View<float>(ub_, kStatisticOutAt + statisticOutSlot_ * kStatisticOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
                 SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
@@ -1183,7 +1188,7 @@ private:
                     statisticOut, rowBegin + r0, stepRows, runLength, work.heads, kBlockLanes,
                     tiling_.softmaxSumOutStrideN, tiling_.softmaxSumOutStrideS, kBlockLanes);
                 SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + statisticOutSlot_);
-                statisticOutSlot_ ^= 1;
+                statisticOutSlot_ = (statisticOutSlot_ + 1) % kDoubleBuffer;
             }
         }
     }

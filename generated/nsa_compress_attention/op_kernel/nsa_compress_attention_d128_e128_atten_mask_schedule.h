@@ -22,6 +22,8 @@ constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
 constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
 constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -89,36 +91,40 @@ static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
     "a vector core has whole steps of twice the rows");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
+    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: atten_mask of the positions
-    kAttenMaskBytesSlot =
+    kAttenMaskBytesSlotBytes =
         (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
             ? kRowsPerStep
             : (kRowsPerVector < 8 ? kRowsPerVector : 8))
             * kTileKeys,
-    kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
+    // reduction over the tile, one repeat a row
+    kLanesSlotBytes = kRowsPerStep * 2 * kFoldedLanes * 4,
+    // blocks of a tile, sorted in groups
+    kBlockRecordsSlotBytes = kBlockScoreLanes * kRecordLanes * 4,
     // 2 slots: a row statistic, one block a row
-    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
-    kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
-    kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
-    kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
-    kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
-    kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
+    kCoreStatisticOutSlotBytes = kRowsPerVector * kBlockLanes * 4,
+    kLaneNumberSlotBytes = kBlockScoreLanes * 4,  // block of each lane of a position
+    kLaneOffsetSlotBytes = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,
+    // one term of the scores; then best blocks and new ones
+    kBlockTermSlotBytes = kBlockScoreLanes * 4,
+    kBlockScoreSlotBytes = kBlockScoreLanes * 4,  // score of each lane's block
+    kBlockNumberSlotBytes = kBlockScoreLanes * 4,  // number of each lane's block
     // best blocks of each position, sorted records
-    kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
-    kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
-    kAttenMaskHalfSlot = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
+    kBestSlotBytes = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
+    kSelectedSlotBytes = kBlockScoreLanes * 4,  // numbers of the best blocks
+    kAttenMaskHalfSlotBytes = kTileKeys * 2,  // atten_mask of a position in fp16, to compare
     // 2 slots: a row statistic, one block a row
-    kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
+    kStatisticOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
     // one bit a key: 1 keeps its score
-    kAttenMaskKeepSlot =
+    kAttenMaskKeepSlotBytes =
         (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
             ? kRowsPerStep
             : (kRowsPerVector < 8 ? kRowsPerVector : 8))
@@ -129,83 +135,93 @@ constexpr uint32_t
                 : (kRowsPerVector < 8 ? kRowsPerVector : 8))
                 * kTileKeys / 8
             : 32,
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerVector * kPaddedValueSize * 4,
     // probabilities of a tile summed over heads, after the last keys of the previous tile
-    kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
+    kWindowSlotBytes = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
-    kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
+    kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    kOnesSlotBytes = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
     // running maximum including the tile
-    kNewMaxSlot =
+    kNewMaxSlotBytes =
         (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
     // maximum or sum of each row of the tile
-    kTileStatSlot =
+    kTileStatSlotBytes =
         (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
-    kKeyEndsOutSlot = kToldPositions * 2 * 4,  // what is told of the keys that positions see
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kRowInverseSlot = kRing * kRowsPerVector * 4,  // 1 / rowSum of each row, of items in flight
-    kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
+    kKeyEndsOutSlotBytes = kToldPositions * 2 * 4,  // what is told of the keys that positions see
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    // 1 / rowSum of each row, of items in flight
+    kRowInverseSlotBytes = kRing * kRowsPerVector * 4,
+    kBlockBitsSlotBytes = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
-    kCoreHasKeysSlot =
+    kCoreHasKeysSlotBytes =
         kRowsPerVector * kBlockLanes / 8 > 32 ? kRowsPerVector * kBlockLanes / 8 : 32,
     // one bit a lane: 1 where a row has seen a key
-    kRowHasKeysSlot =
+    kRowHasKeysSlotBytes =
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kProbAt = kScoreAt + 2 * kScoreSlot,
-    kAttenMaskBytesAt = kProbAt + kProbSlot, kLanesAt = kAttenMaskBytesAt + 2 * kAttenMaskBytesSlot,
-    kBlockRecordsAt = (kLanesAt + kLanesSlot + 255) / 256 * 256,
-    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
-    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
-    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot, kRowBlocksAt = kLaneOffsetAt + kLaneOffsetSlot,
-    kBlockTermAt = kRowBlocksAt + kRowBlocksSlot,
-    kBlockScoreAt = (kBlockTermAt + kBlockTermSlot + 127) / 128 * 128,
-    kBlockNumberAt = (kBlockScoreAt + kBlockScoreSlot + 127) / 128 * 128,
-    kBestAt = kBlockNumberAt + kBlockNumberSlot, kSelectedAt = kBestAt + kBestSlot,
-    kAttenMaskHalfAt = kSelectedAt + kSelectedSlot,
-    kStatisticOutAt = kAttenMaskHalfAt + kAttenMaskHalfSlot,
-    kAttenMaskKeepAt = kStatisticOutAt + 2 * kStatisticOutSlot,
-    kAccumulatorAt = kAttenMaskKeepAt + kAttenMaskKeepSlot + kHalfBankRow,
-    kWindowAt = kAccumulatorAt + kAccumulatorSlot, kResultBlocksAt = kWindowAt + kWindowSlot,
-    kOnesAt = kResultBlocksAt + kResultBlocksSlot, kNewMaxAt = kOnesAt + kOnesSlot,
-    kTileStatAt = kNewMaxAt + kNewMaxSlot, kKeyEndsOutAt = kTileStatAt + kTileStatSlot,
-    kRowMaxAt = kKeyEndsOutAt + kKeyEndsOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRescaleAt = kRowSumAt + kRowSumSlot, kRowInverseAt = kRescaleAt + kRescaleSlot,
-    kBlockBitsAt = kRowInverseAt + kRowInverseSlot, kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
-    kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
+constexpr uint32_t kScoreAt = 0, kProbAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kAttenMaskBytesAt = kProbAt + kProbSlotBytes,
+    kLanesAt = kAttenMaskBytesAt + kDoubleBuffer * kAttenMaskBytesSlotBytes,
+    kBlockRecordsAt = (kLanesAt + kLanesSlotBytes + 255) / 256 * 256,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlotBytes,
+    kLaneNumberAt = kCoreStatisticOutAt + kDoubleBuffer * kCoreStatisticOutSlotBytes,
+    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlotBytes,
+    kRowBlocksAt = kLaneOffsetAt + kLaneOffsetSlotBytes,
+    kBlockTermAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kBlockScoreAt = (kBlockTermAt + kBlockTermSlotBytes + 127) / 128 * 128,
+    kBlockNumberAt = (kBlockScoreAt + kBlockScoreSlotBytes + 127) / 128 * 128,
+    kBestAt = kBlockNumberAt + kBlockNumberSlotBytes, kSelectedAt = kBestAt + kBestSlotBytes,
+    kAttenMaskHalfAt = kSelectedAt + kSelectedSlotBytes,
+    kStatisticOutAt = kAttenMaskHalfAt + kAttenMaskHalfSlotBytes,
+    kAttenMaskKeepAt = kStatisticOutAt + kDoubleBuffer * kStatisticOutSlotBytes,
+    kAccumulatorAt = kAttenMaskKeepAt + kAttenMaskKeepSlotBytes + kHalfBankRow,
+    kWindowAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kResultBlocksAt = kWindowAt + kWindowSlotBytes,
+    kOnesAt = kResultBlocksAt + kResultBlocksSlotBytes, kNewMaxAt = kOnesAt + kOnesSlotBytes,
+    kTileStatAt = kNewMaxAt + kNewMaxSlotBytes, kKeyEndsOutAt = kTileStatAt + kTileStatSlotBytes,
+    kRowMaxAt = kKeyEndsOutAt + kKeyEndsOutSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
+    kRescaleAt = kRowSumAt + kRowSumSlotBytes, kRowInverseAt = kRescaleAt + kRescaleSlotBytes,
+    kBlockBitsAt = kRowInverseAt + kRowInverseSlotBytes,
+    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlotBytes,
+    kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlotBytes,
+    kUbEnd = kRowHasKeysAt + kRowHasKeysSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
-static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
-static_assert(kCoreHasKeysSlot % 32 == 0, "slots of UB are aligned");
-static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
+static_assert(kBlockBitsSlotBytes % 32 == 0, "slots of UB are aligned");
+static_assert(kCoreHasKeysSlotBytes % 32 == 0, "slots of UB are aligned");
+static_assert(kRowHasKeysSlotBytes % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kProbL1SlotBytes = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1SlotBytes = kValueBlock * 2;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kProbL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kValueL1At = kProbL1At + kDoubleBuffer * kProbL1SlotBytes,
+    kL1End = kValueL1At + kDoubleBuffer * kValueL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
+constexpr uint32_t kLeftL0SlotBytes =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace nsa_compress_attention_d128_e128_atten_mask

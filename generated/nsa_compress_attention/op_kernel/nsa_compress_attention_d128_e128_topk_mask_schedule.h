@@ -22,6 +22,8 @@ constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
 constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
 constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -79,105 +81,117 @@ static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
     "a vector core has whole steps of twice the rows");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerVector * kPaddedValueSize * 4,
     // probabilities of a tile summed over heads, after the last keys of the previous tile
-    kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
+    kWindowSlotBytes = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
+    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    // blocks of a tile, sorted in groups
+    kBlockRecordsSlotBytes = kBlockScoreLanes * kRecordLanes * 4,
     // 2 slots: a row statistic, one block a row
-    kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
-    kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
-    kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
-    kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
-    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
-    kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
+    kCoreStatisticOutSlotBytes = kRowsPerVector * kBlockLanes * 4,
+    kLaneNumberSlotBytes = kBlockScoreLanes * 4,  // block of each lane of a position
+    kLaneOffsetSlotBytes = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
+    kBlockScoreSlotBytes = kBlockScoreLanes * 4,  // score of each lane's block
+    // one term of the scores; then best blocks and new ones
+    kBlockTermSlotBytes = kBlockScoreLanes * 4,
+    kBlockNumberSlotBytes = kBlockScoreLanes * 4,  // number of each lane's block
     // best blocks of each position, sorted records
-    kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
-    kSelectedSlot = kBlockScoreLanes * 4,  // numbers of the best blocks
-    kTopkMaskBytesSlot = kBlockScoreLanes,  // 2 slots: topk_mask of the new blocks
-    kTopkMaskHalfSlot = kBlockScoreLanes * 2,  // topk_mask in fp16, to compare
+    kBestSlotBytes = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
+    kSelectedSlotBytes = kBlockScoreLanes * 4,  // numbers of the best blocks
+    kTopkMaskBytesSlotBytes = kBlockScoreLanes,  // 2 slots: topk_mask of the new blocks
+    kTopkMaskHalfSlotBytes = kBlockScoreLanes * 2,  // topk_mask in fp16, to compare
     // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     // 2 slots: a row statistic, one block a row
-    kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
+    kStatisticOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
+    // reduction over the tile, one repeat a row
+    kLanesSlotBytes = kRowsPerStep * 2 * kFoldedLanes * 4,
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,
+    kOnesSlotBytes = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // running maximum including the tile
-    kNewMaxSlot =
+    kNewMaxSlotBytes =
         (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
     // maximum or sum of each row of the tile
-    kTileStatSlot =
+    kTileStatSlotBytes =
         (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kRowInverseSlot = kRing * kRowsPerVector * 4,  // 1 / rowSum of each row, of items in flight
-    kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    // 1 / rowSum of each row, of items in flight
+    kRowInverseSlotBytes = kRing * kRowsPerVector * 4,
+    kBlockBitsSlotBytes = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
-    kCoreHasKeysSlot =
+    kCoreHasKeysSlotBytes =
         kRowsPerVector * kBlockLanes / 8 > 32 ? kRowsPerVector * kBlockLanes / 8 : 32,
     // one bit a lane: 1 where a row has seen a key
-    kRowHasKeysSlot =
+    kRowHasKeysSlotBytes =
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
-    kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
-    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
-    kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
-    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
-    kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlot + 127) / 128 * 128,
-    kBlockTermAt = kBlockScoreAt + kBlockScoreSlot,
-    kBlockNumberAt = (kBlockTermAt + kBlockTermSlot + 127) / 128 * 128,
-    kBestAt = kBlockNumberAt + kBlockNumberSlot, kSelectedAt = kBestAt + kBestSlot,
-    kTopkMaskBytesAt = kSelectedAt + kSelectedSlot,
-    kTopkMaskHalfAt = kTopkMaskBytesAt + 2 * kTopkMaskBytesSlot,
-    kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlot,
-    kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
-    kScoreAt = kStatisticOutAt + 2 * kStatisticOutSlot + kHalfBankRow,
-    kLanesAt = kScoreAt + 2 * kScoreSlot, kRowBlocksAt = kLanesAt + kLanesSlot,
-    kOnesAt = kRowBlocksAt + kRowBlocksSlot, kRowMaxAt = kOnesAt + kOnesSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewMaxAt = kRowSumAt + kRowSumSlot,
-    kTileStatAt = kNewMaxAt + kNewMaxSlot, kRescaleAt = kTileStatAt + kTileStatSlot,
-    kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
-    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
-    kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
+constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kProbAt = kWindowAt + kWindowSlotBytes,
+    kBlockRecordsAt = (kProbAt + kProbSlotBytes + 255) / 256 * 256,
+    kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlotBytes,
+    kLaneNumberAt = kCoreStatisticOutAt + kDoubleBuffer * kCoreStatisticOutSlotBytes,
+    kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlotBytes,
+    kBlockScoreAt = (kLaneOffsetAt + kLaneOffsetSlotBytes + 127) / 128 * 128,
+    kBlockTermAt = kBlockScoreAt + kBlockScoreSlotBytes,
+    kBlockNumberAt = (kBlockTermAt + kBlockTermSlotBytes + 127) / 128 * 128,
+    kBestAt = kBlockNumberAt + kBlockNumberSlotBytes, kSelectedAt = kBestAt + kBestSlotBytes,
+    kTopkMaskBytesAt = kSelectedAt + kSelectedSlotBytes,
+    kTopkMaskHalfAt = kTopkMaskBytesAt + kDoubleBuffer * kTopkMaskBytesSlotBytes,
+    kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlotBytes,
+    kStatisticOutAt = kResultBlocksAt + kResultBlocksSlotBytes,
+    kScoreAt = kStatisticOutAt + kDoubleBuffer * kStatisticOutSlotBytes + kHalfBankRow,
+    kLanesAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kRowBlocksAt = kLanesAt + kLanesSlotBytes, kOnesAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kRowMaxAt = kOnesAt + kOnesSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
+    kNewMaxAt = kRowSumAt + kRowSumSlotBytes, kTileStatAt = kNewMaxAt + kNewMaxSlotBytes,
+    kRescaleAt = kTileStatAt + kTileStatSlotBytes, kRowInverseAt = kRescaleAt + kRescaleSlotBytes,
+    kBlockBitsAt = kRowInverseAt + kRowInverseSlotBytes,
+    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlotBytes,
+    kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlotBytes,
+    kUbEnd = kRowHasKeysAt + kRowHasKeysSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
-static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");
-static_assert(kCoreHasKeysSlot % 32 == 0, "slots of UB are aligned");
-static_assert(kRowHasKeysSlot % 32 == 0, "slots of UB are aligned");
+static_assert(kBlockBitsSlotBytes % 32 == 0, "slots of UB are aligned");
+static_assert(kCoreHasKeysSlotBytes % 32 == 0, "slots of UB are aligned");
+static_assert(kRowHasKeysSlotBytes % 32 == 0, "slots of UB are aligned");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kProbL1SlotBytes = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1SlotBytes = kValueBlock * 2;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kProbL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kValueL1At = kProbL1At + kDoubleBuffer * kProbL1SlotBytes,
+    kL1End = kValueL1At + kDoubleBuffer * kValueL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
+constexpr uint32_t kLeftL0SlotBytes =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace nsa_compress_attention_d128_e128_topk_mask

@@ -184,7 +184,7 @@ private:
     {
         const StageOperands keyOperands = KeyOperands();
         const StageOperands keyShareOperands = KeyShareOperands();
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -225,7 +225,7 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
         // One turn more than the block has items: it drains the pipeline.
         const int64_t firstItemKeyShare =
@@ -261,9 +261,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -279,7 +279,7 @@ private:
         const StageOperands keyOperands = KeyOperands();
         const StageOperands keyShareOperands = KeyShareOperands();
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
@@ -374,7 +374,7 @@ private:
         }
         MergePartials();
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
             WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
@@ -555,7 +555,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQueryForKey(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             LoadNz(queryL1,
                 queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
@@ -567,7 +567,7 @@ private:
     __aicore__ inline void ScoreTile(const StageOperands &operands, const Item &work,
         int64_t keyEntry, int64_t rowFractals, int64_t tile, int64_t slot)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         operands.keyGm.SetGlobalBuffer(
@@ -575,14 +575,14 @@ private:
         const int64_t keyTile = work.kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
             LoadNzOfAnyPitch(keyL1, operands.keyGm[keyTile + n0 * operands.keyStrideT], cols,
                 tiling_.headDim, operands.keyStrideT, RoundUp(cols, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
             {
-                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                 WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -590,14 +590,14 @@ private:
                 for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
                     const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
                         CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto productL0 =
-                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                         WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -608,16 +608,16 @@ private:
                             productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                             bandFractals * kFractal);
                         SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                        productL0Slot_ ^= 1;
+                        productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
+                    leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                rightL0Slot_ ^= 1;
+                rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            keyL1Slot_ ^= 1;
+            keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);
     }
@@ -634,7 +634,7 @@ private:
             work.kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
         CrossCoreWaitFlag(operands.probRingReady);
         {
-            auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+            auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
             LoadNzOfAnyPitch(valueL1, operands.valueGm[valueTile], keys, tiling_.headDim,
@@ -642,11 +642,12 @@ private:
             for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
                 const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                 const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
                     const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
-                    auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+                    auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                     WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                     LoadNz(probL1,
                         operands.probRingGm[(slot * operands.rowsPerTask + band) * kTileKeys + k1],
@@ -656,14 +657,15 @@ private:
                         const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedHeadSize, kFractal);
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0,
                             probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
                             bandFractals, depthFractals, bandFractals);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0,
                                 valueL1[(k1 + k0) / kFractal * (kFractal * kFractal)],
@@ -678,23 +680,23 @@ private:
                                 MmadParams(bandFractals * kFractal, kPaddedHeadSize, depth, 0,
                                     false, k1 + k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                    probL1Slot_ ^= 1;
+                    probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(
                     operands.outRingGm[(slot * operands.rowsPerTask + band) * kPaddedHeadSize],
                     productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-            valueL1Slot_ ^= 1;
+            valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(operands.outRingReady);
     }
@@ -702,7 +704,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQueryForKeyShare(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             for (int64_t member = 0; member < work.members; ++member) {
                 const int64_t rowBatch = memberRows_[work.memberPlace + member];
@@ -734,7 +736,7 @@ private:
         CrossCoreWaitFlag(operands.scoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -796,7 +798,7 @@ private:
                 prob_, stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
@@ -824,7 +826,7 @@ private:
         CrossCoreWaitFlag(operands.outRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -845,7 +847,7 @@ private:
                 stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -860,11 +862,11 @@ private:
             // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
             // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
             // of its own.
-            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
-            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
+            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
             {
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
@@ -890,10 +892,10 @@ private:
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                partialSlot_ ^= 1;
+                partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-            maxOutSlot_ ^= 1;
+            maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -906,11 +908,11 @@ private:
             // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
             // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
             // of its own.
-            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
-            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
+            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
+            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
             {
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
@@ -947,10 +949,10 @@ private:
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                partialSlot_ ^= 1;
+                partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-            maxOutSlot_ ^= 1;
+            maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -961,13 +963,13 @@ private:
     {
         for (int64_t part = 0; part < operands.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             {
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
                 LoadRow(partMax, operands.partialMaxGm[partialRow * kBlockLanes],
                     stepRows * kBlockLanes);
                 LoadRow(partSum, operands.partialSumGm[partialRow * kBlockLanes],
@@ -977,12 +979,12 @@ private:
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
-                partMaxSlot_ ^= 1;
+                partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
             WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -990,7 +992,7 @@ private:
     __aicore__ inline void WriteMerged(int64_t batch, int64_t firstHead, int64_t stepRows)
     {
         const int64_t head = firstHead;
-        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
         PipeBarrier<PIPE_V>();
         Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedHeadSize);
@@ -998,7 +1000,7 @@ private:
         StoreRows(outGm_[batch * tiling_.outStrideB + head * tiling_.outStrideN], result, stepRows,
             tiling_.headDim, tiling_.outStrideN, kPaddedHeadSize);
         SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-        resultSlot_ ^= 1;
+        resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.

@@ -18,6 +18,8 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -62,77 +64,90 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
-    kAccumulatorSlot = kRowsPerVector * kPaddedHeadSize * 4,  // running weighted sum of each row
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerVector * kPaddedHeadSize * 4,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedHeadSize * 2,
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kResultSlotBytes = kResultRowsPerStep * kPaddedHeadSize * 2,
+    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
-    kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    kMaxOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
+    kMergedMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     // exp(old max - new max) of merged rows
-    kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4,
+    kMergedRescaleSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kResultRowsPerStep * kPaddedHeadSize * 4,
+    kPartialSlotBytes = kResultRowsPerStep * kPaddedHeadSize * 4,
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kResultRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kPartMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
+    kPartSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
     // maximum or sum of each row of the tile
-    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    kTileStatSlotBytes =
+        (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
+    kNewMaxSlotBytes = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlot,
-    kResultAt = kScoreAt + 2 * kScoreSlot, kProbAt = kResultAt + 2 * kResultSlot,
-    kLanesAt = kProbAt + kProbSlot, kResultBlocksAt = kLanesAt + kLanesSlot,
-    kMaxOutAt = kResultBlocksAt + kResultBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kRowMaxAt = kSumOutAt + 2 * kSumOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMergedMaxAt = kRowBlocksAt + kRowBlocksSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
-    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kPartialAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
-    kPartMaxAt = kPartialAt + 2 * kPartialSlot, kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot,
-    kRescaleAt = kPartSumAt + 2 * kPartSumSlot, kTileStatAt = kRescaleAt + kRescaleSlot,
-    kNewMaxAt = kTileStatAt + kTileStatSlot, kUbEnd = kNewMaxAt + kNewMaxSlot;
+constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kResultAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kProbAt = kResultAt + kDoubleBuffer * kResultSlotBytes, kLanesAt = kProbAt + kProbSlotBytes,
+    kResultBlocksAt = kLanesAt + kLanesSlotBytes,
+    kMaxOutAt = kResultBlocksAt + kResultBlocksSlotBytes,
+    kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
+    kRowMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
+    kMergedMaxAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
+    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
+    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
+    kPartialAt = kMergedRescaleAt + kMergedRescaleSlotBytes + kHalfBankRow,
+    kPartMaxAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kPartSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
+    kRescaleAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
+    kTileStatAt = kRescaleAt + kRescaleSlotBytes, kNewMaxAt = kTileStatAt + kTileStatSlotBytes,
+    kUbEnd = kNewMaxAt + kNewMaxSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kValueL1Slot = kTileKeys * kPaddedHeadSize * 2,  // 2 slots: values of a key tile, Nz
-    kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kValueL1At = kKeyL1At + 2 * kKeyL1Slot, kProbL1At = kValueL1At + 2 * kValueL1Slot,
-    kL1End = kProbL1At + 2 * kProbL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kValueL1SlotBytes = kTileKeys * kPaddedHeadSize * 2,  // 2 slots: values of a key tile, Nz
+    // 2 slots: probabilities of a band of rows, Nz
+    kProbL1SlotBytes = kRowsPerBand * kProbPiece * 2;
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kValueL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kProbL1At = kValueL1At + kDoubleBuffer * kValueL1SlotBytes,
+    kL1End = kProbL1At + kDoubleBuffer * kProbL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
-constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0SlotBytes = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kRowsPerBand * (kBaseN > kPaddedHeadSize ? kBaseN : kPaddedHeadSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace relay_attention_d128

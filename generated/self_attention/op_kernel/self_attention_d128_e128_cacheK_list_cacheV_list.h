@@ -183,7 +183,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -227,7 +227,7 @@ private:
                 }
             }
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -433,7 +433,7 @@ private:
                 + firstKey * tiling_.cacheKStrideT;
         const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % 2;
         {
-            auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1Slot);
+            auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             if (tile < work.halves) {
                 WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
                 // query rows of the half to L1
@@ -454,14 +454,14 @@ private:
             }
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
                 // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                 WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 LoadNzOfAnyPitch(keyL1, cacheKGm_[keyTile + n0 * tiling_.cacheKStrideT], cols,
                     tiling_.headDim, tiling_.cacheKStrideT, RoundUp(cols, kFractal));
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                 {
-                    auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                    auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                     LoadFractals(rightL0, keyL1,
                         CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -469,14 +469,15 @@ private:
                     for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
                         const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
                         const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
                             bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
                             auto productL0 =
-                                View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                                View<float>(l0c_,
+                                    kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                             Mmad(productL0, leftL0, rightL0,
                                 MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -488,16 +489,16 @@ private:
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                            productL0Slot_ ^= 1;
+                            productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                    rightL0Slot_ ^= 1;
+                    rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                keyL1Slot_ ^= 1;
+                keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
             }
             // Without rows the loop does not order MTE1 before MTE2; the flag below needs that
             // order.
@@ -534,11 +535,11 @@ private:
         for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
             const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
-                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
                     bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
@@ -547,13 +548,13 @@ private:
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                     const int64_t depthFractals = CeilDiv(depth, kFractal);
                     const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
                         bandFractals, depthFractals, bandFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadTransposed(rightL0,
                             valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
@@ -567,13 +568,13 @@ private:
                             MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
                                 k1 + k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
+                    leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                probL1Slot_ ^= 1;
+                probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             if (tile > work.halves - 1 && band == 0) {
@@ -591,7 +592,7 @@ private:
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-            productL0Slot_ ^= 1;
+            productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         // Without rows the loop does not order MTE1 before MTE2; the flag below needs that order.
         if (halfOfTask == work.halves - 1) {
@@ -707,7 +708,7 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -776,7 +777,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile

@@ -163,7 +163,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -208,9 +208,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -226,7 +226,7 @@ private:
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -282,7 +282,7 @@ private:
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -369,7 +369,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             if (tiling_.queryIsScaled) {
                 LoadPositions(queryL1,
@@ -397,7 +397,7 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyPosition,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
@@ -406,15 +406,16 @@ private:
         const int64_t newKeyTile =
             work.kvHead * tiling_.keyStrideK + (work.firstToken + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
@@ -433,7 +434,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -442,10 +443,10 @@ private:
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(
@@ -453,10 +454,10 @@ private:
                     productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
                     rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -474,16 +475,17 @@ private:
             work.kvHead * tiling_.valueStrideK
                 + (work.firstToken + firstKey) * tiling_.valueStrideU;
         {
-            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
-                auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                auto productL0 =
+                    View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     const int64_t cachedRows = MaxOf(0, MinOf(depth, keyPosition - firstKey - k0));
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
@@ -502,7 +504,7 @@ private:
                     }
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         const int64_t depthFractals = CeilDiv(depth, kFractal);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -510,7 +512,8 @@ private:
                             probL1[k0 / kFractal * rowFractals * (kFractal * kFractal)],
                             rowFractals, depthFractals, rowFractals);
                         {
-                            auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                            auto rightL0 =
+                                View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposed(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -524,22 +527,22 @@ private:
                                 MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
                                     false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
+                    valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
                     work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+            probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
@@ -599,9 +602,9 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             auto attentionMaskRows =
-                View<T>(ub_, kAttentionMaskRowsAt + scoreSlot_ * kAttentionMaskRowsSlot);
+                View<T>(ub_, kAttentionMaskRowsAt + scoreSlot_ * kAttentionMaskRowsSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -693,7 +696,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
@@ -720,7 +723,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
@@ -737,7 +740,7 @@ private:
             Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize], partial,
                 stepRows * kPaddedValueSize);
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -760,7 +763,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], resultBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
-                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+                auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                 PipeBarrier<PIPE_V>();
                 Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
@@ -771,14 +774,14 @@ private:
                     result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                     tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                resultSlot_ ^= 1;
+                resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
                 const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -809,7 +812,7 @@ private:
                         rowDistance * kPaddedValueSize, kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-                maxOutSlot_ ^= 1;
+                maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
             }
         }
     }
@@ -820,11 +823,11 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
             {
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
                 LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
                 LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
@@ -832,17 +835,17 @@ private:
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
-                partMaxSlot_ ^= 1;
+                partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::V_MTE2>(kPartialFree + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
     // The merged rows of a step to the output.
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
-        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
         PipeBarrier<PIPE_V>();
         Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
@@ -850,7 +853,7 @@ private:
         StoreRows(outputGm_[token * tiling_.outputStrideS + firstHead * tiling_.outputStrideN],
             result, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
         SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-        resultSlot_ ^= 1;
+        resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.

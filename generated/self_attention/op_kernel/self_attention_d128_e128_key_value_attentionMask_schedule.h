@@ -20,6 +20,8 @@ using attndsl::kVectorCores;
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -62,95 +64,108 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kQueryWideSlot = kScaledAtOnce * 4,  // the part in fp32
-    kAttentionMaskRowsSlot = kRowsPerStep * kTileKeys * 2,  // 2 slots: attentionMask of the rows
-    kQueryPartSlot = kScaledAtOnce * 2,  // a part of the queries
-    kQueryScaledSlot = kScaledAtOnce * 2,  // the part scaled
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerVector * kPaddedValueSize * 4,
+    kQueryWideSlotBytes = kScaledAtOnce * 4,  // the part in fp32
+    // 2 slots: attentionMask of the rows
+    kAttentionMaskRowsSlotBytes = kRowsPerStep * kTileKeys * 2,
+    kQueryPartSlotBytes = kScaledAtOnce * 2,  // a part of the queries
+    kQueryScaledSlotBytes = kScaledAtOnce * 2,  // the part scaled
+    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: weighted sums of a partial
-    kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,
+    kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
-    kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    kResultSlotBytes = kResultRowsPerStep * kPaddedValueSize * 2,
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kNewKeySlotBytes = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
+    kNewValueSlotBytes = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
     // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
-    kAttentionMaskWideSlot = kRowsPerStep * kTileKeys * 4,  // attentionMask of the rows, in fp32
+    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
+    // a row statistic, two blocks a row
+    kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
+    // attentionMask of the rows, in fp32
+    kAttentionMaskWideSlotBytes = kRowsPerStep * kTileKeys * 4,
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // maximum or sum of each row of the tile
-    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    kTileStatSlotBytes =
+        (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxSlotBytes = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    kMaxOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kMergedMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kResultRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kPartMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
+    kPartSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kNewMaxBlocksSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     // exp(old max - new max) of merged rows
-    kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4;
+    kMergedRescaleSlotBytes = kResultRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + 2 * kScoreSlot,
-    kQueryWideAt = kAccumulatorAt + kAccumulatorSlot,
-    kAttentionMaskRowsAt = kQueryWideAt + kQueryWideSlot,
-    kQueryPartAt = kAttentionMaskRowsAt + 2 * kAttentionMaskRowsSlot,
-    kQueryScaledAt = kQueryPartAt + kQueryPartSlot, kProbAt = kQueryScaledAt + kQueryScaledSlot,
-    kRowsOutAt = kProbAt + kProbSlot, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kLanesAt = kResultAt + 2 * kResultSlot, kNewKeyAt = kLanesAt + kLanesSlot,
-    kNewValueAt = kNewKeyAt + kNewKeySlot, kRowBlocksAt = kNewValueAt + kNewValueSlot,
-    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
-    kAttentionMaskWideAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
-    kPartialAt = kAttentionMaskWideAt + kAttentionMaskWideSlot,
-    kRowMaxAt = kPartialAt + 2 * kPartialSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kRescaleAt = kNewMaxAt + kNewMaxSlot, kMaxOutAt = kRescaleAt + kRescaleSlot,
-    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kPartMaxAt = kMergedSumAt + kMergedSumSlot,
-    kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot, kNewMaxBlocksAt = kPartSumAt + 2 * kPartSumSlot,
-    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kUbEnd = kMergedRescaleAt + kMergedRescaleSlot;
+constexpr uint32_t kScoreAt = 0, kAccumulatorAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kQueryWideAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kAttentionMaskRowsAt = kQueryWideAt + kQueryWideSlotBytes,
+    kQueryPartAt = kAttentionMaskRowsAt + kDoubleBuffer * kAttentionMaskRowsSlotBytes,
+    kQueryScaledAt = kQueryPartAt + kQueryPartSlotBytes,
+    kProbAt = kQueryScaledAt + kQueryScaledSlotBytes, kRowsOutAt = kProbAt + kProbSlotBytes,
+    kResultAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kLanesAt = kResultAt + kDoubleBuffer * kResultSlotBytes, kNewKeyAt = kLanesAt + kLanesSlotBytes,
+    kNewValueAt = kNewKeyAt + kNewKeySlotBytes, kRowBlocksAt = kNewValueAt + kNewValueSlotBytes,
+    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kAttentionMaskWideAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
+    kPartialAt = kAttentionMaskWideAt + kAttentionMaskWideSlotBytes,
+    kRowMaxAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kTileStatAt = kRowSumAt + kRowSumSlotBytes,
+    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kRescaleAt = kNewMaxAt + kNewMaxSlotBytes,
+    kMaxOutAt = kRescaleAt + kRescaleSlotBytes,
+    kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
+    kMergedMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
+    kPartMaxAt = kMergedSumAt + kMergedSumSlotBytes,
+    kPartSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
+    kNewMaxBlocksAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
+    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
+    kUbEnd = kMergedRescaleAt + kMergedRescaleSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock * 2;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kProbL1SlotBytes = kMaxRows * kTileKeys * 2,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1SlotBytes = kValueBlock * 2;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kProbL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kValueL1At = kProbL1At + kDoubleBuffer * kProbL1SlotBytes,
+    kL1End = kValueL1At + kDoubleBuffer * kValueL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot =
+constexpr uint32_t kLeftL0SlotBytes =
     kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize) * 2;
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace self_attention_d128_e128_key_value_attentionMask

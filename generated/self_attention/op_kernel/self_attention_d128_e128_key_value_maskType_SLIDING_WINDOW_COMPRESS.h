@@ -184,7 +184,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -232,9 +232,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -433,7 +433,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             if (tiling_.queryIsScaled) {
                 LoadPositions(queryL1,
@@ -467,7 +467,7 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyPosition,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = work.keyBegin + (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
@@ -477,7 +477,7 @@ private:
             work.kvHead * tiling_.keyStrideK + (work.firstToken + firstKey) * tiling_.keyStrideU;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             const int64_t cachedRows = MaxOf(0, MinOf(cols, keyPosition - firstKey - n0));
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
@@ -494,7 +494,7 @@ private:
             }
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
             {
-                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                 WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -509,14 +509,15 @@ private:
                                     - firstKey),
                                 kRepeatLanes));
                     if (n0 < bandKeys) {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
                             bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
                             auto productL0 =
-                                View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                                View<float>(l0c_,
+                                    kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                             Mmad(productL0, leftL0, rightL0,
                                 MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -528,17 +529,17 @@ private:
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                            productL0Slot_ ^= 1;
+                            productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                 }
                 SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                rightL0Slot_ ^= 1;
+                rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            keyL1Slot_ ^= 1;
+            keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -577,11 +578,11 @@ private:
                         MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1)
                             - firstKey),
                         kRepeatLanes));
-            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             for (int64_t k1 = 0; k1 < bandKeys; k1 += kProbPiece) {
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
-                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
                     bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
@@ -590,13 +591,13 @@ private:
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                     const int64_t depthFractals = CeilDiv(depth, kFractal);
                     const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
                         bandFractals, depthFractals, bandFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadTransposed(rightL0,
                             valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
@@ -610,13 +611,13 @@ private:
                             MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
                                 k1 + k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
+                    leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                probL1Slot_ ^= 1;
+                probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             if (tile > 0 && band == 0) {
@@ -633,7 +634,7 @@ private:
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-            productL0Slot_ ^= 1;
+            productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
@@ -741,7 +742,7 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -827,7 +828,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile

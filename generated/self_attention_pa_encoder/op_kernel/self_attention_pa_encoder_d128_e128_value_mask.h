@@ -156,7 +156,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -204,9 +204,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
@@ -382,7 +382,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -408,21 +408,21 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
             LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                 tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
             {
-                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                 WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                 LoadFractals(rightL0, keyL1,
                     CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
@@ -430,14 +430,14 @@ private:
                 for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
                     const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
                     const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
                         CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto productL0 =
-                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                            View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                         WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
@@ -449,16 +449,16 @@ private:
                             productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                             bandFractals * kFractal);
                         SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                        productL0Slot_ ^= 1;
+                        productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
+                    leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                rightL0Slot_ ^= 1;
+                rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            keyL1Slot_ ^= 1;
+            keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -478,11 +478,11 @@ private:
         for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
             const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+            auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             for (int64_t k1 = 0; k1 < keys; k1 += kProbPiece) {
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
-                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+                auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
                 LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
                     bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
@@ -491,13 +491,13 @@ private:
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
                     const int64_t depthFractals = CeilDiv(depth, kFractal);
                     const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
-                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                    auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, probL1[k0 / kFractal * bandFractals * (kFractal * kFractal)],
                         bandFractals, depthFractals, bandFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
-                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadTransposed(rightL0,
                             valueL1_[(k1 + k0) / kFractal * (kFractal * kFractal)], depthFractals,
@@ -511,13 +511,13 @@ private:
                             MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
                                 k1 + k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                    leftL0Slot_ ^= 1;
+                    leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                 }
                 SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                probL1Slot_ ^= 1;
+                probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             if (tile > 0 && band == 0) {
@@ -534,7 +534,7 @@ private:
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-            productL0Slot_ ^= 1;
+            productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
@@ -548,7 +548,7 @@ private:
                 MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -569,7 +569,7 @@ private:
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -592,8 +592,8 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-            auto maskRows = View<T>(ub_, kMaskRowsAt + scoreSlot_ * kMaskRowsSlot);
+            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+            auto maskRows = View<T>(ub_, kMaskRowsAt + scoreSlot_ * kMaskRowsSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -686,7 +686,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ ^= 1;
+            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
     }
@@ -712,7 +712,8 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                        auto partial =
+                            View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
@@ -736,7 +737,7 @@ private:
                             partial, stepRows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                        partialSlot_ ^= 1;
+                        partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
                     }
                 }
             }
@@ -758,7 +759,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
@@ -778,7 +779,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 {
-                    auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+                    auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     PipeBarrier<PIPE_V>();
                     Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
@@ -788,18 +789,18 @@ private:
                         result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                         tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    resultSlot_ ^= 1;
+                    resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
                 }
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                partialSlot_ ^= 1;
+                partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
                 const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlot);
-                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlot);
-                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlot);
+                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
+                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
+                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (tile < work.tiles) {
                     LoadRow(rowsOut,
@@ -838,7 +839,7 @@ private:
                         rowDistance * kPaddedValueSize, kPaddedValueSize);
                 }
                 SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
-                maxOutSlot_ ^= 1;
+                maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
             }
         }
     }
@@ -849,13 +850,13 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             {
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlot);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlot);
+                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
+                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
                 LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
                 LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
                 LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
@@ -863,19 +864,19 @@ private:
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
                 MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
-                partMaxSlot_ ^= 1;
+                partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ ^= 1;
+            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
     // The merged rows of a step to the output.
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
-        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlot);
+        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
         PipeBarrier<PIPE_V>();
         Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
@@ -883,7 +884,7 @@ private:
         StoreRows(outputGm_[token * tiling_.outputStrideS + firstHead * tiling_.outputStrideN],
             result, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
         SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-        resultSlot_ ^= 1;
+        resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.

@@ -20,6 +20,8 @@ using attndsl::kVectorCores;
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -64,84 +66,99 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kResultSlotBytes = kRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kSumLanesSlot = kRowsPerVector * kFoldedLanes * 4,  // row sums of the tile, one repeat a row
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
+    // row sums of the tile, one repeat a row
+    kSumLanesSlotBytes = kRowsPerVector * kFoldedLanes * 4,
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
-    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
+    kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
+    kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
-    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
+    kPartMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    kPartSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kTileSumSlotBytes = kRowsPerVector * 4,  // row sums of the tile
+    kMergedMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlotBytes = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
-    kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
+    kGrowthSlotBytes = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
     // probabilities, as the cube multiplies them, by column groups
-    kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2,
+    kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2,
     // growth of a tile, as the scalar unit reads it
-    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
+    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
-    kSumLanesAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kSumLanesAt + kSumLanesSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kSumBlocksAt = kLanesAt + kLanesSlot, kRowMaxAt = kSumBlocksAt + kSumBlocksSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
-    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
-    kAccumulatorAt = kPartMaxAt + 2 * kPartMaxSlot + kHalfBankRow,
-    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kPartSumAt = kRescaleAt + kRescaleSlot,
-    kTileSumAt = kPartSumAt + 2 * kPartSumSlot, kMergedMaxAt = kTileSumAt + kTileSumSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
-    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,
-    kGrownAt = kProbAt + kProbSlot, kUbEnd = kGrownAt + kGrownSlot;
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
+    kSumLanesAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kPartialAt = kSumLanesAt + kSumLanesSlotBytes,
+    kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kSumBlocksAt = kLanesAt + kLanesSlotBytes, kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
+    kPartMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
+    kAccumulatorAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes + kHalfBankRow,
+    kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kPartSumAt = kRescaleAt + kRescaleSlotBytes,
+    kTileSumAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
+    kMergedMaxAt = kTileSumAt + kTileSumSlotBytes,
+    kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
+    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
+    kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
+    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlotBytes,
+    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kGrowthAt = kNewMaxAt + kNewMaxSlotBytes,
+    kProbAt = kGrowthAt + kGrowthSlotBytes, kGrownAt = kProbAt + kProbSlotBytes,
+    kUbEnd = kGrownAt + kGrownSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock * 2,  // 2 slots: key block, Nz
-    kValueL1Slot = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
-    kProbL1Slot = kRowsPerBand * kProbPiece * 2;  // 2 slots: probabilities of a band of rows, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kValueL1At = kKeyL1At + 2 * kKeyL1Slot, kProbL1At = kValueL1At + kValueL1Slot,
-    kL1End = kProbL1At + 2 * kProbL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
+    kValueL1SlotBytes = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
+    // 2 slots: probabilities of a band of rows, Nz
+    kProbL1SlotBytes = kRowsPerBand * kProbPiece * 2;
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kValueL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kProbL1At = kValueL1At + kValueL1SlotBytes,
+    kL1End = kProbL1At + kDoubleBuffer * kProbL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
-constexpr uint32_t kLeftL0Slot = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0SlotBytes = kRowsPerBand * kBaseK * 2;  // 2 slots: left operand, Zz
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = (kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock) * 2;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kRowsPerBand * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS

@@ -21,6 +21,8 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+// slots of a buffer that is filled while the other slot is used; ids of events count on it
+constexpr int32_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -59,85 +61,99 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
 
-// Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
+// Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
-    kAccumulatorSlot = kRowsPerVector * kPaddedValueSize * 4,  // running weighted sum of each row
-    kWholeScoreSlot = kRowsPerStep * kTileKeys * 4,  // 2 slots: integer scores of the rows
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerVector * kPaddedValueSize * 4,
+    kWholeScoreSlotBytes = kRowsPerStep * kTileKeys * 4,  // 2 slots: integer scores of the rows
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
     // 2 slots: integer weighted sum of one tile
-    kWholePartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kWholePartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
-    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
+    kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
-    kProbHalfSlot = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
-    kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kProbSlot = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kResultSlotBytes = kRowsPerStep * kPaddedValueSize * 2,
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kProbHalfSlotBytes = kRowsPerStep * kTileKeys * 2,  // integer-valued probabilities in fp16
+    kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kProbSlotBytes = kRowsPerStep * kTileKeys,  // probabilities, as the cube multiplies them
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
+    kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
     // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
-    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kStepSlot = kRing * kRowsPerVector * 4,  // steps of the probabilities of the tiles in flight
-    kTileSumSlot = kRowsPerVector * 4;  // row sums of the tile
+    kPartMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    kMergedSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    kPartSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kMergedMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlotBytes = kRowsPerStep * 4,  // running maximum including the tile
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    // steps of the probabilities of the tiles in flight
+    kStepSlotBytes = kRing * kRowsPerVector * 4,
+    kTileSumSlotBytes = kRowsPerVector * 4;  // row sums of the tile
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kAccumulatorAt = 0, kWholeScoreAt = kAccumulatorAt + kAccumulatorSlot,
-    kScoreAt = kWholeScoreAt + 2 * kWholeScoreSlot, kWholePartialAt = kScoreAt + 2 * kScoreSlot,
-    kPartialAt = kWholePartialAt + 2 * kWholePartialSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kLanesAt = kResultAt + 2 * kResultSlot, kProbHalfAt = kLanesAt + kLanesSlot,
-    kSumBlocksAt = kProbHalfAt + kProbHalfSlot, kProbAt = kSumBlocksAt + kSumBlocksSlot,
-    kRowBlocksAt = kProbAt + kProbSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
-    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
-    kMergedSumAt = kPartMaxAt + 2 * kPartMaxSlot, kMergedRescaleAt = kMergedSumAt + kMergedSumSlot,
-    kPartSumAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
-    kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot, kNewMaxBlocksAt = kMergedMaxAt + kMergedMaxSlot,
-    kRowMaxAt = kNewMaxBlocksAt + kNewMaxBlocksSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kTileStatAt = kRowSumAt + kRowSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kRescaleAt = kNewMaxAt + kNewMaxSlot, kStepAt = kRescaleAt + kRescaleSlot,
-    kTileSumAt = kStepAt + kStepSlot, kUbEnd = kTileSumAt + kTileSumSlot;
+constexpr uint32_t kAccumulatorAt = 0, kWholeScoreAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kScoreAt = kWholeScoreAt + kDoubleBuffer * kWholeScoreSlotBytes,
+    kWholePartialAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kPartialAt = kWholePartialAt + kDoubleBuffer * kWholePartialSlotBytes,
+    kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kResultAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kLanesAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
+    kProbHalfAt = kLanesAt + kLanesSlotBytes, kSumBlocksAt = kProbHalfAt + kProbHalfSlotBytes,
+    kProbAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowBlocksAt = kProbAt + kProbSlotBytes,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
+    kPartMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
+    kMergedSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
+    kMergedRescaleAt = kMergedSumAt + kMergedSumSlotBytes,
+    kPartSumAt = kMergedRescaleAt + kMergedRescaleSlotBytes + kHalfBankRow,
+    kMergedMaxAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
+    kNewMaxBlocksAt = kMergedMaxAt + kMergedMaxSlotBytes,
+    kRowMaxAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
+    kTileStatAt = kRowSumAt + kRowSumSlotBytes, kNewMaxAt = kTileStatAt + kTileStatSlotBytes,
+    kRescaleAt = kNewMaxAt + kNewMaxSlotBytes, kStepAt = kRescaleAt + kRescaleSlotBytes,
+    kTileSumAt = kStepAt + kStepSlotBytes, kUbEnd = kTileSumAt + kTileSumSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1Slot = kMaxRows * kPaddedHeadSize,  // 2 slots: query rows of the task, Nz
-    kKeyL1Slot = kKeyBlock,  // 2 slots: key block, Nz
-    kProbL1Slot = kMaxRows * kTileKeys,  // 2 slots: probabilities of a key tile, Nz
-    kValueL1Slot = kValueBlock;  // 2 slots: value block, Nz
-constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + 2 * kQueryL1Slot,
-    kProbL1At = kKeyL1At + 2 * kKeyL1Slot, kValueL1At = kProbL1At + 2 * kProbL1Slot,
-    kL1End = kValueL1At + 2 * kValueL1Slot;
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize,  // 2 slots: query rows of the task, Nz
+    kKeyL1SlotBytes = kKeyBlock,  // 2 slots: key block, Nz
+    kProbL1SlotBytes = kMaxRows * kTileKeys,  // 2 slots: probabilities of a key tile, Nz
+    kValueL1SlotBytes = kValueBlock;  // 2 slots: value block, Nz
+constexpr uint32_t kQueryL1At = 0, kKeyL1At = kQueryL1At + kDoubleBuffer * kQueryL1SlotBytes,
+    kProbL1At = kKeyL1At + kDoubleBuffer * kKeyL1SlotBytes,
+    kValueL1At = kProbL1At + kDoubleBuffer * kProbL1SlotBytes,
+    kL1End = kValueL1At + kDoubleBuffer * kValueL1SlotBytes;
 static_assert(kL1End <= attndsl::kL1Bytes, "the buffers fit into L1");
 // L0A
 // 2 slots: left operand, Zz
-constexpr uint32_t kLeftL0Slot = kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize);
-constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + 2 * kLeftL0Slot;
+constexpr uint32_t kLeftL0SlotBytes =
+    kMaxRows * (kBaseK > kPaddedHeadSize ? kBaseK : kPaddedHeadSize);
+constexpr uint32_t kLeftL0At = 0, kL0aEnd = kLeftL0At + kDoubleBuffer * kLeftL0SlotBytes;
 static_assert(kL0aEnd <= attndsl::kL0aBytes, "the buffers fit into L0A");
-static_assert(kLeftL0Slot % 512 == 0, "slots of L0A are aligned");
+static_assert(kLeftL0SlotBytes % 512 == 0, "slots of L0A are aligned");
 // L0B
 // 2 slots: right operand, Zn
-constexpr uint32_t kRightL0Slot = kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock;
-constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + 2 * kRightL0Slot;
+constexpr uint32_t kRightL0SlotBytes = kKeyBlock > kValueBlock ? kKeyBlock : kValueBlock;
+constexpr uint32_t kRightL0At = 0, kL0bEnd = kRightL0At + kDoubleBuffer * kRightL0SlotBytes;
 static_assert(kL0bEnd <= attndsl::kL0bBytes, "the buffers fit into L0B");
 // L0C
 // 2 slots: scores of a key block or weighted sum of values, Nz
-constexpr uint32_t kProductL0Slot =
+constexpr uint32_t kProductL0SlotBytes =
     kMaxRows * (kBaseN > kPaddedValueSize ? kBaseN : kPaddedValueSize) * 4;
-constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + 2 * kProductL0Slot;
+constexpr uint32_t kProductL0At = 0, kL0cEnd = kProductL0At + kDoubleBuffer * kProductL0SlotBytes;
 static_assert(kL0cEnd <= attndsl::kL0cBytes, "the buffers fit into L0C");
 
 }  // namespace self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE

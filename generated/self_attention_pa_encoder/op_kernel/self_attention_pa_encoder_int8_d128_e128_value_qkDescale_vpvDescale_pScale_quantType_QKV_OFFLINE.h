@@ -133,7 +133,7 @@ public:
 private:
     __aicore__ inline void RunCube()
     {
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             SetFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -178,9 +178,9 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ ^= 1;
+            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
@@ -194,7 +194,7 @@ private:
     __aicore__ inline void RunVector()
     {
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             SetFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -240,7 +240,7 @@ private:
             }
         }
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        for (int32_t slot = 0; slot < 2; ++slot) {
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + slot);
             WaitFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
@@ -329,7 +329,7 @@ private:
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
-        auto queryL1 = View<int8_t>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<int8_t>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             LoadPositions(queryL1,
                 queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
@@ -349,30 +349,31 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile)
     {
-        auto queryL1 = View<int8_t>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1Slot);
+        auto queryL1 = View<int8_t>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
         {
-            auto leftL0 = View<int8_t>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+            auto leftL0 = View<int8_t>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             LoadLeft(leftL0, queryL1, rowFractals, CeilDiv(kPaddedHeadSize, kInt8Depth),
                 rowFractals);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto productL0 =
-                    View<int32_t>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                    View<int32_t>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 {
-                    auto keyL1 = View<int8_t>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1Slot);
+                    auto keyL1 = View<int8_t>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                     LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
                         tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
                     {
-                        auto rightL0 = View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                        auto rightL0 =
+                            View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         LoadFractals(rightL0, keyL1,
                             CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1);
@@ -381,10 +382,10 @@ private:
                             MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
                                 true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                        rightL0Slot_ ^= 1;
+                        rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-                    keyL1Slot_ ^= 1;
+                    keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(
@@ -392,10 +393,10 @@ private:
                     productL0, work.taskRows, RoundUp(cols, kFractal), kTileKeys,
                     rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-            leftL0Slot_ ^= 1;
+            leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
     }
@@ -409,17 +410,17 @@ private:
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
         {
-            auto probL1 = View<int8_t>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
+            auto probL1 = View<int8_t>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
                 kTileKeys, rowFractals * kFractal);
             {
                 auto productL0 =
-                    View<int32_t>(l0c_, kProductL0At + productL0Slot_ * kProductL0Slot);
+                    View<int32_t>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                 WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, keys - k0);
-                    auto valueL1 = View<int8_t>(l1_, kValueL1At + valueL1Slot_ * kValueL1Slot);
+                    auto valueL1 = View<int8_t>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
@@ -427,7 +428,8 @@ private:
                         RoundUp(RoundUp(depth, kInt8Depth), kFractal));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
-                        auto leftL0 = View<int8_t>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0Slot);
+                        auto leftL0 =
+                            View<int8_t>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         const int64_t depthFractals = CeilDiv(depth, kInt8Depth);
                         const int64_t columnFractals = CeilDiv(kPaddedValueSize, kFractal);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -436,7 +438,7 @@ private:
                             rowFractals, depthFractals, rowFractals);
                         {
                             auto rightL0 =
-                                View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0Slot);
+                                View<int8_t>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             LoadTransposedInt8(rightL0, valueL1, depthFractals, columnFractals,
                                 depthFractals);
@@ -450,22 +452,22 @@ private:
                                 MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
                                     false, k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                            rightL0Slot_ ^= 1;
+                            rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
                         SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ ^= 1;
+                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
                     SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
-                    valueL1Slot_ ^= 1;
+                    valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                 StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
                     work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                productL0Slot_ ^= 1;
+                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            probL1Slot_ ^= 1;
+            probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
     }
@@ -489,8 +491,9 @@ private:
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto wholeScore = View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlot);
-            auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlot);
+            auto wholeScore =
+                View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlotBytes);
+            auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -577,7 +580,7 @@ private:
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
-            wholeScoreSlot_ ^= 1;
+            wholeScoreSlot_ = (wholeScoreSlot_ + 1) % kDoubleBuffer;
         }
         // Without rows the loop does not order MTE2 before MTE3; the flag below needs that order.
         if (rows <= 0) {
@@ -617,10 +620,10 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto wholePartial =
-                View<int32_t>(ub_, kWholePartialAt + wholePartialSlot_ * kWholePartialSlot);
+                View<int32_t>(ub_, kWholePartialAt + wholePartialSlot_ * kWholePartialSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kWholePartialFree + wholePartialSlot_);
             {
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 LoadRow(wholePartial,
                     outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                     stepRows * kPaddedValueSize);
@@ -648,10 +651,10 @@ private:
                 PipeBarrier<PIPE_V>();
                 Add(accumulator_[r0 * kPaddedValueSize], accumulator_[r0 * kPaddedValueSize],
                     partial, stepRows * kPaddedValueSize);
-                partialSlot_ ^= 1;
+                partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::V_MTE2>(kWholePartialFree + wholePartialSlot_);
-            wholePartialSlot_ ^= 1;
+            wholePartialSlot_ = (wholePartialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -681,7 +684,7 @@ private:
                     float(vpvDescaleGm_.GetValue(head * tiling_.vpvDescaleStrideN)),
                     kPaddedValueSize);
             }
-            auto result = View<half>(ub_, kResultAt + resultSlot_ * kResultSlot);
+            auto result = View<half>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
             PipeBarrier<PIPE_V>();
             Cast(result, accumulator_[r0 * kPaddedValueSize], RoundMode::CAST_RINT,
@@ -692,7 +695,7 @@ private:
                 result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                 tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
             SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-            resultSlot_ ^= 1;
+            resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
         }
     }
 
