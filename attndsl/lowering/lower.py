@@ -40,7 +40,13 @@ from attndsl.lowering.work_partition import (
 )
 from attndsl.target import Device
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.instructions.units import BLOCK_LANES, VECTOR_CORES
+from attndsl.tile.instructions.units import (
+    BLOCK_HALVES,
+    BLOCK_LANES,
+    BLOCKS_OF_REPEAT,
+    ORDERED_FRACTALS,
+    VECTOR_CORES,
+)
 from attndsl.tile.program import BLOCK_COUNT, Constant, Program, Requirement
 from attndsl.tile.statements import For, Let, Note, Statement, seq
 
@@ -122,6 +128,9 @@ def _of_device(dtype: str) -> Iterator[Constant]:
     yield Constant(VECTOR_CORES, "vector cores of a block", of_device=True)
     yield Constant(REPEAT_LANES, "fp32 lanes of one vector repeat", of_device=True)
     yield Constant(BLOCK_LANES, "fp32 lanes of a 32-byte block", of_device=True)
+    yield Constant(BLOCK_HALVES, "16-bit lanes of a 32-byte block", of_device=True)
+    yield Constant(BLOCKS_OF_REPEAT, "data blocks of one vector repeat", of_device=True)
+    yield Constant(ORDERED_FRACTALS, "fractals of an L0C result to which Mmad adds in order", of_device=True)
     yield Constant(FRACTAL_SIZE, "rows and columns of a cube fractal", of_device=True)
     if dtype == "int8":
         yield Constant(INT8_DEPTH, "columns of a cube fractal of int8", of_device=True)

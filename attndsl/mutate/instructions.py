@@ -25,13 +25,13 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "LoadData2DParams": (OTHER, COUNT, STRIDE, OTHER, OTHER, OTHER, OTHER),
     "LoadData2dTransposeParams": (OTHER, COUNT, STRIDE, STRIDE, OTHER),
     "FixpipeParamsV220": (LENGTH, COUNT, STRIDE, STRIDE, OTHER),
-    "MmadParams": (LENGTH, LENGTH, LENGTH, OTHER, OTHER, OTHER),
+    "ProductParams": (LENGTH, LENGTH, LENGTH, OTHER),
     "BinaryRepeatParams": (STRIDE,) * 6,
     "UnaryRepeatParams": (STRIDE,) * 4,
     "CopyRepeatParams": (STRIDE,) * 4,
     "BrcbRepeatParams": (STRIDE, STRIDE),
 }
-"""The fields of an instruction's parameters."""
+"""The fields of an instruction's parameters, by what constructs them."""
 _VECTOR = {
     api for each in instruction_classes().values() if each.pipe is Pipe.V for api in each.api_names()
 } - {"DataCopy"}

@@ -8,9 +8,9 @@ from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import closing_brace
 
-_OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<0\b|SyncAll\b")
+_OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<kAllCores\b|SyncAll\b")
 _WHOLE_BRANCH = re.compile(r"\s*if \(([^(){};]*)\)\s*\{")
-_WAIT = re.compile(r"\s*CrossCoreSetFlag<0, PIPE_MTE3>\((\w+)\);\s*CrossCoreWaitFlag\(\1\);")
+_WAIT = re.compile(r"\s*CrossCoreSetFlag<kAllCores, PIPE_MTE3>\((\w+)\);\s*CrossCoreWaitFlag\(\1\);")
 _STORED = "HardEvent::V_MTE3"
 
 

@@ -32,7 +32,7 @@ _BAND_END = re.compile(
 _TASK_END = re.compile(
     r"const int64_t visibleEnd = MinOf\([^;]*?, MaxOf\(0, ([^;]*?)found\.queries(?: - 1 \+ 1)?\)\);"
 )
-_ADDS = re.compile(r"MmadParams\([^;]*, (\w+) == 0\)\)?;?")
+_ADDS = re.compile(r"ProductParams\([^;]*, (\w+) == 0\)\)?;?")
 
 
 @kept
@@ -228,7 +228,7 @@ def _is_covered_by_tile(source: EmittedText, wait: StatementText, event: re.Matc
     steps = " ".join(source.code_at(source.body(caller)).split())
     own = re.search(_STAGE.format(wait.function), steps)
     after = source.code[loops[0].end : body.end]
-    sets = re.findall(r"CrossCoreSetFlag<2, PIPE_FIX>\((k\w+)\);", after)
+    sets = re.findall(r"CrossCoreSetFlag<kBlockCores, PIPE_FIX>\((k\w+)\);", after)
     if own is None or depth.count("if (") or not sets:
         return False
     return _awaits_two_before(source, steps[: own.start()], sets[-1])

@@ -25,7 +25,7 @@ from attndsl.execute.execute import arguments_of, plan_of, written
 _STATEMENT = re.compile(
     r"^\s*(?:(?P<event>SetFlag|WaitFlag|SetAndWaitFlag)<HardEvent::(?P<pair>\w+)>\((?P<id>\w+)(?P<slot>[^)]*)\)"
     r"|PipeBarrier<PIPE_(?P<barrier>\w+)>\(\)"
-    r"|(?P<cross>CrossCoreSetFlag<\d, PIPE_\w+>|CrossCoreWaitFlag)\((?P<flag>[\w.]+)\));$"
+    r"|(?P<cross>CrossCoreSetFlag<\w+, PIPE_\w+>|CrossCoreWaitFlag)\((?P<flag>[\w.]+)\));$"
 )
 
 

@@ -94,7 +94,7 @@ def test_operands_of_each_attention_become_members() -> None:
     )
     assert function.lines == (
         "    LoadRow(rows_, operands.keyGm[tile * operands.stride], 64);",
-        "    CrossCoreSetFlag<2, PIPE_MTE2>(operands.ringReady);",
+        "    CrossCoreSetFlag<kBlockCores, PIPE_MTE2>(operands.ringReady);",
     )
     assert [(each.ctype, each.name, each.meaning) for each in found.members] == [
         ("const GlobalTensor<float> &", "keyGm", "key rows"),

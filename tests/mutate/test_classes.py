@@ -176,7 +176,7 @@ void SoftmaxTile()
 }
 void MergePartials()
 {
-    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
     SetFlag<HardEvent::MTE2_V>(kPartMaxReady);
     WaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
 }
@@ -201,7 +201,7 @@ def test_ids_of_events_before_and_after_all_blocks_wait_may_be_one() -> None:
     ready = "    SoftmaxTile();"
     led = PHASES.replace(ready, f"{ready}\n    SetFlag<HardEvent::MTE2_V>(kScoreReady);")
     assert _numbers(led) == ["0", "4"]
-    one_phase = PHASES.replace("    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);\n", "")
+    one_phase = PHASES.replace("    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);\n", "")
     assert _numbers(one_phase) == ["0", "4"]
 
 
@@ -216,7 +216,7 @@ void WriteMerged()
 }
 void MergePartials()
 {
-    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
     WriteMerged();
 }
 void Run()
@@ -240,7 +240,9 @@ def test_slots_of_a_buffer_that_one_place_takes_are_numbered_another_way() -> No
 def test_slots_are_those_of_work_before_or_after_all_blocks_wait() -> None:
     """What took the buffer before is done then; without the flag, or called by both, it may not be."""
     assert _slots(SLOTS) == 0
-    assert _slots(SLOTS.replace("    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);\n", "")) == 2
+    assert (
+        _slots(SLOTS.replace("    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);\n", "")) == 2
+    )
     assert _slots(SLOTS.replace("    WriteRows();", "    WriteRows();\n    WriteMerged();")) == 2
 
 
@@ -281,7 +283,7 @@ def test_bounds_of_what_is_brought_ahead_count_where_flags_are_set() -> None:
         text = f"void {name}()\n{{\nfor (int64_t r0 = 0; r0 < rows; r0 += 8) {{\n{body}\n}}\n}}\n"
         return len(list(data_rules.bounds(EmittedText(text))))
 
-    store, flag = "StoreRows(ring, zeros, 8);", "CrossCoreSetFlag<2, PIPE_MTE3>(kWarm);"
+    store, flag = "StoreRows(ring, zeros, 8);", "CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kWarm);"
     assert [count("WarmScores", each) for each in (store, flag)] == [0, 2]
     assert count("ScoreTile", store) == 2
 
@@ -468,7 +470,8 @@ def test_flags_of_cube_and_vector_are_other_counters() -> None:
     constants = "constexpr uint16_t kScoreReady = 0;\nconstexpr uint16_t kProbReady = 1;\n"
 
     def numbers(score: str, prob: str) -> list[str]:
-        flags = f"CrossCoreSetFlag<2, {score}>(kScoreReady);\nCrossCoreSetFlag<2, {prob}>(kProbReady);"
+        set_flag = "CrossCoreSetFlag<kBlockCores,"
+        flags = f"{set_flag} {score}>(kScoreReady);\n{set_flag} {prob}>(kProbReady);"
         source = EmittedText(f"{constants}void Stage()\n{{\n{flags}\n}}\n")
         found = defects_of(source, [event_rules.misnumbered_events])
         return [each.after for each in found if each.span.start < len(constants)]

@@ -113,7 +113,7 @@ void SoftmaxTile(int64_t rows)
         Cast(prob_, score, RoundMode::CAST_RINT, 8);
         SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
     }
-    CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
     if (rows > 0) {
         PipeBarrier<PIPE_V>();  // sums
         Add(tileSum_, sumBlocks_, sumBlocks_, 8);

@@ -48,7 +48,7 @@ void WriteRows()
 }
 void MergePartials()
 {
-    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
     CrossCoreWaitFlag(kBeforeMergePartials);
     Max(mergedMax_, scratch_, mergedMax_, 8);
 }
@@ -94,7 +94,7 @@ def test_buffers_that_may_overlap(buffer: str, distance: str, harmless: bool) ->
 def test_both_branches_or_no_wait_of_all_blocks_make_a_defect() -> None:
     same_branch = KERNEL.replace("    } else {\n        auto sumOut", "        auto sumOut")
     assert not may_overlap(text_of(same_branch), "kResultAt", "kDoubleBuffer * kSumOutSlotBytes")
-    no_wait = KERNEL.replace("    CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);\n", "")
+    no_wait = KERNEL.replace("    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);\n", "")
     assert not may_overlap(text_of(no_wait), "kTileMaxAt", "kMergedMaxSlotBytes")
 
 
@@ -124,11 +124,11 @@ constexpr uint16_t kScoreReady = 0;
 constexpr uint16_t kOutReady = 2;
 void ScoreTile()
 {
-    CrossCoreSetFlag<2, PIPE_FIX>(kScoreReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreReady);
 }
 void WeightedTile()
 {
-    CrossCoreSetFlag<2, PIPE_FIX>(kOutReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutReady);
 }
 void SoftmaxTile()
 {
@@ -211,11 +211,11 @@ void RunCube()
 }
 void ReleaseEnds()
 {
-    CrossCoreSetFlag<2, PIPE_MTE3>(kEndsReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kEndsReady);
 }
 void SoftmaxTile()
 {
-    CrossCoreSetFlag<2, PIPE_MTE3>(kProbReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbReady);
 }
 void AwaitEnds()
 {
@@ -282,12 +282,12 @@ void RunCube()
 void WarmScores()
 {
     for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
-        CrossCoreSetFlag<2, PIPE_MTE3>(kScoreWarm);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreWarm);
     }
 }
 void SoftmaxTile()
 {
-    CrossCoreSetFlag<2, PIPE_MTE3>(kProbReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbReady);
 }
 void AwaitSlot()
 {

@@ -36,7 +36,7 @@ void ScoreTile()
         DataCopy(keyL1, keyGm_, 1);
         WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
         LoadData(right, keyL1, 1);
-        Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+        Mmad(product, left, right, ProductParams(16, 16, 16, true));
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
         rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
         SetFlag<HardEvent::MTE1_MTE2>(kKeyFree + keySlot_);
@@ -44,7 +44,7 @@ void ScoreTile()
     }
     SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
     leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;
-    CrossCoreSetFlag<2, PIPE_FIX>(kScoreReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreReady);
 }
 void WeightedTile()
 {
@@ -57,7 +57,7 @@ void WeightedTile()
         if (rows < 10) {
             PipeBarrier<PIPE_M>();
         }
-        Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));
+        Mmad(product, left, right, ProductParams(16, 16, 16, k0 == 0));
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
         rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
         SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
@@ -67,7 +67,7 @@ void WeightedTile()
 void SoftmaxTile()
 {
     CrossCoreWaitFlag(kScoreReady);
-    CrossCoreSetFlag<2, PIPE_MTE3>(kProbReady);
+    CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbReady);
 }
 """
 LEFT, RIGHT, KEY = "kLeftFree", "kRightFree", "kKeyFree"
@@ -159,7 +159,7 @@ void ScoreTile()
             if (n0 < bandKeys) {
                 WaitFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
                 LoadData(left, queryL1, 1);
-                Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+                Mmad(product, left, right, ProductParams(16, 16, 16, true));
                 SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
                 leftSlot_ = (leftSlot_ + 1) % kDoubleBuffer;
             }
@@ -175,7 +175,7 @@ void WeightedTile()
         LoadData(left, probL1, 1);
         WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
         LoadData(right, valueL1, 1);
-        Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));
+        Mmad(product, left, right, ProductParams(16, 16, 16, k0 == 0));
         SetFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);
         rightSlot_ = (rightSlot_ + 1) % kDoubleBuffer;
         SetFlag<HardEvent::M_MTE1>(kLeftFree + leftSlot_);
@@ -204,7 +204,7 @@ def of_bands(old: str = "", new: str = "") -> list[str]:
             "                leftSlot_ ^= band > 0;",
         ),
         (
-            "Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, k0 == 0));",
+            "Mmad(product, left, right, ProductParams(16, 16, 16, k0 == 0));",
             "Mmad(a);\n        Mmad(b);",
         ),
     ],

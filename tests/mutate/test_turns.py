@@ -45,7 +45,7 @@ void ScaleQuery()
 void ReleaseQuery()
 {
     if (tiling_.scaled) {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kAllScale);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kAllScale);
         CrossCoreWaitFlag(kAllScale);
     }
 }

@@ -24,7 +24,10 @@ from tests.support.devices import DEVICE
 from .bench import Bench, Names
 
 Array = np.ndarray[Any, Any]
-_HEAD = '#include "kernel_operator.h"\n#include "attndsl_kernel.h"\nusing namespace AscendC;\n'
+_HEAD = (
+    '#include "kernel_operator.h"\n#include "attndsl_kernel.h"\nusing namespace AscendC;\n'
+    "using attndsl::kBlockHalves;\nusing attndsl::kBlockLanes;\nusing attndsl::kRepeatBlocks;\n"
+)
 """Statements are members of a class over the base of all kernels, whose functions they call."""
 
 _KERNEL = """

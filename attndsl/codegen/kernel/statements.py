@@ -57,6 +57,8 @@ from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.scalars import binds, defined, free, names_of, still_known
 from attndsl.tile.statements import (
+    BLOCK_MODE,
+    DEVICE_MODE,
     Alloc,
     Barrier,
     Collect,
@@ -83,6 +85,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 """The groups of buffers with several slots whose lifetimes enclose a statement."""
 
 _INDENT = "    "
+_MODES = {BLOCK_MODE: "kBlockCores", DEVICE_MODE: "kAllCores"}
+"""The runtime header's constants for the cores that wait for each other."""
 _MANY_CASES = 3
 """Conditions of a definition that is written in branches, at least."""
 _EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
@@ -364,7 +368,7 @@ class Writer:
             return self._event(statement, self._spelling.event(statement))
         if isinstance(statement, SetCrossFlag):
             name = self._spelling.flag(statement.name)
-            return f"CrossCoreSetFlag<{statement.mode}, PIPE_{statement.pipe.value}>({name});"
+            return f"CrossCoreSetFlag<{_MODES[statement.mode]}, PIPE_{statement.pipe.value}>({name});"
         if isinstance(statement, WaitCrossFlag):
             return f"CrossCoreWaitFlag({self._spelling.flag(statement.name)});"
         raise InternalError(f"no text for {type(statement).__name__}")

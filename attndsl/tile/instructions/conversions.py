@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from attndsl.expr import as_expr, constant_value
+from attndsl.expr import constant_value
 from attndsl.target import Architecture, MemorySpace
 from attndsl.tile.buffers import NUMPY_DTYPES, Buffer
 from attndsl.tile.instructions.base import Array, Machine, Names
@@ -18,6 +18,7 @@ from attndsl.tile.instructions.vector import (
     OnArrays,
     OneSource,
     alike_rules,
+    blocks_of,
     lanes_of,
     operands,
     repeat_stride,
@@ -121,7 +122,7 @@ class ConvertToNz(OneSource, OnArrays):
         image[...] = blocks.swapaxes(0, 1).reshape(image.shape)
 
     def text(self, names: Names) -> str:
-        blocks = self.dst.pitch // as_expr(block_elements(self.dst.buffer.dtype))
+        blocks = blocks_of(self.dst.pitch, self.dst.buffer.dtype)
         strides = f"{names.expr(blocks)}, 1, 1, {repeat_stride(names, self.src)}"
         sizes = f"{names.expr(self.src.cols)}, {names.expr(self.src.rows)}"
         places = operands(names, self.dst, self.src)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from attndsl.base.facts import kept
-from attndsl.expr import Binary, Const, Expr, Named, as_expr, round_up
+from attndsl.expr import Binary, Const, Expr, Named, round_up
 from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, Region, item_bytes
@@ -31,9 +31,9 @@ from attndsl.tile.instructions.base import (
 from attndsl.tile.instructions.copies import Copy
 from attndsl.tile.instructions.limits import Finding, at_most_rule, dtype_rule, multiple_rule, space_rule
 from attndsl.tile.instructions.units import (
-    ARCHITECTURE,
     BLOCK,
     FRACTAL,
+    ORDERED_FRACTALS,
     block_elements,
     whole_fractals,
 )
@@ -355,11 +355,10 @@ class Mmad(Instruction):
         return (self.dst.buffer,)
 
     def own_order(self) -> OwnOrder:
-        least = ARCHITECTURE.mmad_overlap_fractals
         return OwnOrder(
             buffer=self.dst.buffer,
-            unordered=self.m * self.n < as_expr(least) * FRACTAL_SIZE * FRACTAL_SIZE,
-            reason=f"hardware orders Mmad into the same L0C only from {least} fractals on",
+            unordered=self.m * self.n < ORDERED_FRACTALS * FRACTAL_SIZE * FRACTAL_SIZE,
+            reason=f"hardware orders Mmad into the same L0C only from {ORDERED_FRACTALS.value} fractals on",
         )
 
     def run(self, machine: Machine) -> None:
@@ -388,7 +387,7 @@ class Mmad(Instruction):
     def text(self, names: Names) -> str:
         operands = [names.local(region.buffer, region.offset) for region in (self.dst, self.a, self.b)]
         m, n, k, initial = (names.expr(x) for x in (self.m, self.n, self.k, self.initial))
-        return f"Mmad({', '.join(operands)}, MmadParams({m}, {n}, {k}, 0, false, {initial}));"
+        return f"Mmad({', '.join(operands)}, ProductParams({m}, {n}, {k}, {initial}));"
 
     def units(self, machine: Machine) -> float:
         m, n = (whole_fractals(int(machine.value(x))) // FRACTAL for x in (self.m, self.n))
@@ -458,10 +457,6 @@ class Fixpipe(Copy[GlobalRegion, Region]):
     def text(self, names: Names) -> str:
         dst, src = names.gm(self.dst.tensor, self.dst.offset), names.local(self.src.buffer, self.src.offset)
         sizes = [names.expr(x) for x in (self.dst.rows, self.dst.cols, self.dst.pitch, self.m)]
-        if self.narrows:
-            columns = (sizes[1], sizes[0], sizes[3], sizes[2])
-            params = f"{', '.join(columns)}, false, QuantMode_t::F322F16, 0, 1, 0, 0, 0"
-            return f"Fixpipe<half, float, CFG_ROW_MAJOR>({dst}, {src}, FixpipeParamsV220({params}));"
         store = f"StoreProduct({dst}, {src}, {', '.join(sizes)});"
         if self.never_adds:
             return store

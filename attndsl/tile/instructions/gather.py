@@ -14,7 +14,7 @@ from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Region, item_bytes
 from attndsl.tile.instructions.base import Machine, Names, view
 from attndsl.tile.instructions.limits import Finding, dtype_rule, multiple_rule
-from attndsl.tile.instructions.units import REPEAT, REPEAT_BLOCKS, block_elements, repeat_elements
+from attndsl.tile.instructions.units import BLOCKS_OF_REPEAT, REPEAT, block_elements, repeat_elements
 from attndsl.tile.instructions.vector import (
     OneSource,
     VectorInstruction,
@@ -113,7 +113,7 @@ class LaneNumbers(VectorInstruction):
 
     def text(self, names: Names) -> str:
         dtype, start = names.ctype(self.dst.buffer), names.local(self.dst.buffer, self.dst.offset)
-        lanes, blocks = repeat_elements(self.dst.buffer.dtype), REPEAT_BLOCKS
+        lanes, blocks = repeat_elements(self.dst.buffer.dtype), names.expr(BLOCKS_OF_REPEAT)
         lines = [f"Duplicate({start}, {dtype}({names.expr(self.first)}), {lanes});"]
         for bit, pattern in enumerate(_LANES_OF_BIT):
             lines += [

@@ -17,10 +17,16 @@ REPEAT = ARCHITECTURE.repeat
 """Bytes of one repeat of a vector instruction."""
 REPEAT_BLOCKS = REPEAT // BLOCK
 """Blocks of one repeat."""
+BLOCKS_OF_REPEAT = Named(REPEAT_BLOCKS, "repeatBlocks")
+"""The same as texts name it."""
 VECTOR_CORES = Named(ARCHITECTURE.aiv_per_aic, "vectorCores")
 """Vector cores of a block."""
 BLOCK_LANES = Named(BLOCK // item_bytes("float32"), "blockLanes")
 """Lanes of fp32, or of int32, of one lane block."""
+BLOCK_HALVES = Named(BLOCK // item_bytes("float16"), "blockHalves")
+"""Lanes of 16 bits of one lane block."""
+ORDERED_FRACTALS = Named(ARCHITECTURE.mmad_overlap_fractals, "orderedFractals")
+"""Fractals of a result from which the cube orders what it adds to it."""
 FRACTAL = ARCHITECTURE.fractal
 """Rows of a fractal, and its columns of 16 bits."""
 UNITS = {
@@ -32,8 +38,11 @@ UNITS = {
 __all__ = [
     "ARCHITECTURE",
     "BLOCK",
+    "BLOCKS_OF_REPEAT",
+    "BLOCK_HALVES",
     "BLOCK_LANES",
     "FRACTAL",
+    "ORDERED_FRACTALS",
     "REPEAT",
     "REPEAT_BLOCKS",
     "UNITS",

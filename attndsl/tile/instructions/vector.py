@@ -18,7 +18,9 @@ from attndsl.tile.buffers import Buffer, Region, item_bytes
 from attndsl.tile.instructions.base import Array, Instruction, Machine, Names, is_one, view
 from attndsl.tile.instructions.limits import Finding, at_most_rule, multiple_rule, name_rule, space_rule
 from attndsl.tile.instructions.units import (
+    BLOCK_HALVES,
     BLOCK_LANES,
+    BLOCKS_OF_REPEAT,
     REPEAT,
     block_elements,
     repeat_elements,
@@ -167,8 +169,9 @@ def row_form_rules(region: Region, architecture: Architecture, wide: bool = Fals
 def repeat_stride(names: Names, region: Region) -> str:
     """Blocks between the rows of a region."""
     dtype = region.buffer.dtype
-    pitch = as_expr(repeat_elements(dtype)) if constant_value(region.pitch) == 0 else region.pitch
-    return names.expr(blocks_of(pitch, dtype))
+    if constant_value(region.pitch) == 0:
+        return names.expr(BLOCKS_OF_REPEAT)
+    return names.expr(blocks_of(region.pitch, dtype))
 
 
 def blocks_of(pitch: Expr, dtype: str) -> Expr:
@@ -176,7 +179,8 @@ def blocks_of(pitch: Expr, dtype: str) -> Expr:
     elements = block_elements(dtype)
     if isinstance(pitch, Const) and (pitch.same(BLOCK_LANES) or not isinstance(pitch, Named)):
         return as_expr(int(pitch.value) // elements)
-    return pitch // (BLOCK_LANES if elements == BLOCK_LANES.value else as_expr(elements))
+    units = (each for each in (BLOCK_LANES, BLOCK_HALVES) if each.value == elements)
+    return pitch // next(units, as_expr(elements))
 
 
 def operands(names: Names, *regions: Region) -> str:

@@ -333,8 +333,7 @@ private:
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
+                            ProductParams(rowFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -350,7 +349,7 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -397,11 +396,11 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedHeadSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
+                                ProductParams(rowFractals * kFractal, kPaddedHeadSize, depth,
                                     k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
@@ -421,7 +420,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -516,7 +515,7 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
@@ -656,7 +655,7 @@ private:
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;

@@ -397,8 +397,7 @@ private:
                                 CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                    true));
+                                ProductParams(rowFractals * kFractal, cols, kPaddedHeadSize, true));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -418,7 +417,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -465,11 +464,11 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedHeadSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedHeadSize, depth, 0, false,
+                                ProductParams(rowFractals * kFractal, kPaddedHeadSize, depth,
                                     k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
@@ -489,7 +488,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -637,7 +636,7 @@ private:
                 auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
-                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / kBlockHalves, 1, 1, 4));
                 SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
                 StoreRows(keyRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal], wideRows,
                     kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
@@ -652,7 +651,7 @@ private:
         // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kKeyRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kKeyRingReady);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
@@ -755,7 +754,7 @@ private:
         // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
     }
 
     // One tile of value from int8 to float16, for the cube to load.
@@ -779,7 +778,7 @@ private:
                 auto wideRows = View<half>(ub_, kWideRowsAt + wideRowsSlot_ * kWideRowsSlotBytes);
                 WaitFlag<HardEvent::MTE3_V>(kWideRowsFree + wideRowsSlot_);
                 Cast(wideRows, int8Rows, RoundMode::CAST_NONE, 128, count,
-                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / 16, 1, 1, 4));
+                    UnaryRepeatParams((kRowsPerWidening + 1) * kFractal / kBlockHalves, 1, 1, 4));
                 SetAndWaitFlag<HardEvent::V_MTE3>(kWideRowsReady + wideRowsSlot_);
                 StoreRows(valueRingGm_[slot * kTileKeys * kPaddedHeadSize + k0 * kFractal],
                     wideRows, kPaddedHeadSize / kFractal, count * kFractal, kTileKeys * kFractal,
@@ -794,7 +793,7 @@ private:
         // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kKeyRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kKeyRingReadyMTE2Taken);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kValueRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kValueRingReady);
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
@@ -969,7 +968,7 @@ private:
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;

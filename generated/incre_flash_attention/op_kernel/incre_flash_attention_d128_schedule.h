@@ -9,9 +9,12 @@
 
 namespace incre_flash_attention_d128 {
 
+using attndsl::kBlockHalves;
 using attndsl::kBlockLanes;
 using attndsl::kFractal;
 using attndsl::kHalfBankRow;
+using attndsl::kOrderedFractals;
+using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 

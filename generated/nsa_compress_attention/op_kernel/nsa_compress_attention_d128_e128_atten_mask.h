@@ -450,8 +450,7 @@ private:
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
+                            ProductParams(rowFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -469,7 +468,7 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -515,12 +514,12 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
-                                    false, k0 == 0));
+                                ProductParams(rowFractals * kFractal, kPaddedValueSize, depth,
+                                    k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -539,7 +538,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // The block of each lane, for sorting the blocks of several positions at once.
@@ -551,27 +550,27 @@ private:
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
             Adds(laneNumber_, laneNumber_, int32_t(1), lanesOfBit0, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
             Adds(laneNumber_, laneNumber_, int32_t(2), lanesOfBit1, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
             Adds(laneNumber_, laneNumber_, int32_t(4), lanesOfBit2, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
             Adds(laneNumber_, laneNumber_, int32_t(8), lanesOfBit3, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
             Adds(laneNumber_, laneNumber_, int32_t(16), lanesOfBit4, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
             Adds(laneNumber_, laneNumber_, int32_t(32), lanesOfBit5, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             for (int64_t numberedLanes = 64; numberedLanes < kBlockScoreLanes; numberedLanes *= 2) {
                 PipeBarrier<PIPE_V>();
                 Adds(laneNumber_[numberedLanes], laneNumber_, int32_t(numberedLanes),
@@ -682,9 +681,9 @@ private:
     // All vector cores have written their parts: the cube may read.
     __aicore__ inline void ReleaseKeyEnds()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kAllFindKeyEnds);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kAllFindKeyEnds);
         CrossCoreWaitFlag(kAllFindKeyEnds);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kKeyEndsReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kKeyEndsReady);
     }
 
     // No probabilities are added yet.
@@ -925,7 +924,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     Cast(prob_[c0], score[c0], RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                        UnaryRepeatParams(1, 1, scorePitch / 16, scorePitch / kBlockLanes));
+                        UnaryRepeatParams(1, 1, scorePitch / kBlockHalves,
+                            scorePitch / kBlockLanes));
                 }
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -1018,7 +1018,7 @@ private:
         // it; MTE2 waits back, so that the event is not set twice.
         SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
         SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
     }
 
     // Blocks whose windows the tile from firstKey on completes, to the best of each position.

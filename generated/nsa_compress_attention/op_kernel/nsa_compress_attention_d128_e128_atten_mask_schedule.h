@@ -10,9 +10,12 @@
 
 namespace nsa_compress_attention_d128_e128_atten_mask {
 
+using attndsl::kBlockHalves;
 using attndsl::kBlockLanes;
 using attndsl::kFractal;
 using attndsl::kHalfBankRow;
+using attndsl::kOrderedFractals;
+using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 

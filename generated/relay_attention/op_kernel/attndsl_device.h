@@ -10,8 +10,11 @@ namespace attndsl {
 constexpr int64_t kVectorCores = 2;  // vector cores of a block
 constexpr int64_t kBlockBytes = 32;  // bytes of a data block
 constexpr int64_t kBlockLanes = 8;  // fp32 lanes of a data block (32 B)
+constexpr int64_t kBlockHalves = 16;  // 16-bit lanes of a data block
+constexpr int64_t kRepeatBlocks = 8;  // data blocks of one vector repeat
 constexpr int64_t kRepeatLanes = 64;  // fp32 lanes of one vector repeat
 constexpr int64_t kFractal = 16;  // rows of a cube fractal, and its columns of 16 bits
+constexpr int64_t kOrderedFractals = 10;  // fractals of L0C from which Mmad adds in order
 constexpr int64_t kInt8Depth = 32;  // columns of a cube fractal of int8
 constexpr int64_t kMaxNd2NzPitch = 65535;  // elements from row to row of a copy to Nz, at most
 // bytes; operands of one instruction begin in different halves

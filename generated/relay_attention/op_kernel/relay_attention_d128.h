@@ -600,8 +600,7 @@ private:
                             View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                         WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
+                            ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                         StoreProduct(operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys
                             + band * kTileKeys + n0],
@@ -619,7 +618,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
             keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(operands.scoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -673,12 +672,12 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (bandFractals * kFractal * kPaddedHeadSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(bandFractals * kFractal, kPaddedHeadSize, depth, 0,
-                                    false, k1 + k0 == 0));
+                                ProductParams(bandFractals * kFractal, kPaddedHeadSize, depth,
+                                    k1 + k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -698,7 +697,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
             valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(operands.outRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(operands.outRingReady);
     }
 
     // Query rows of the task from global memory to L1.
@@ -807,7 +806,7 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingKeyReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingKeyReadyMTE2Taken);
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(operands.probRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(operands.probRingReady);
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
@@ -1008,7 +1007,7 @@ private:
     {
         const StageOperands keyOperands = KeyOperands();
         const StageOperands keyShareOperands = KeyShareOperands();
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;

@@ -415,8 +415,7 @@ private:
                             CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
+                            ProductParams(rowFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -434,7 +433,7 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -480,12 +479,12 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
-                                    false, k0 == 0));
+                                ProductParams(rowFractals * kFractal, kPaddedValueSize, depth,
+                                    k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -504,7 +503,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // All of query times a factor, rounded to its dtype, to the workspace.
@@ -537,9 +536,9 @@ private:
     __aicore__ inline void ReleaseScaledQuery()
     {
         if (tiling_.queryIsScaled) {
-            CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
+            CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kAllScaleQuery);
             CrossCoreWaitFlag(kAllScaleQuery);
-            CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
+            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScaledQueryReady);
         }
     }
 
@@ -665,7 +664,7 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
@@ -822,7 +821,7 @@ private:
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;

@@ -490,7 +490,7 @@ private:
                                     kProductL0At + productL0Slot_ * kProductL0SlotBytes);
                             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(bandFractals * kFractal, cols, kPaddedHeadSize, 0, false,
+                                ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                     true));
                             SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
                             StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
@@ -516,7 +516,7 @@ private:
                 SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             }
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -581,11 +581,12 @@ private:
                             columnFractals, CeilDiv(keys, kFractal));
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         // hardware orders Mmad into the same L0C only from 10 fractals on
-                        if (bandFractals * kFractal * kPaddedValueSize < 10 * kFractal * kFractal) {
+                        if (bandFractals * kFractal * kPaddedValueSize
+                            < kOrderedFractals * kFractal * kFractal) {
                             PipeBarrier<PIPE_M>();
                         }
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
+                            ProductParams(bandFractals * kFractal, kPaddedValueSize, depth,
                                 k1 + k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
@@ -618,7 +619,7 @@ private:
         if (halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // All of query times a factor, rounded to its dtype, to the workspace.
@@ -651,9 +652,9 @@ private:
     __aicore__ inline void ReleaseScaledQuery()
     {
         if (tiling_.queryIsScaled) {
-            CrossCoreSetFlag<0, PIPE_MTE3>(kAllScaleQuery);
+            CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kAllScaleQuery);
             CrossCoreWaitFlag(kAllScaleQuery);
-            CrossCoreSetFlag<2, PIPE_MTE3>(kScaledQueryReady);
+            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScaledQueryReady);
         }
     }
 
@@ -684,7 +685,7 @@ private:
                         * kTileKeys],
                         partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
-                CrossCoreSetFlag<2, PIPE_MTE3>(kScoreRingWarm);
+                CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
             }
             SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -780,7 +781,7 @@ private:
             SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
             // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
             WholeReduceSum(growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
-                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, 8);
+                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
             PipeBarrier<PIPE_V>();
             Exp(score, score, span);
             // rescale = exp(rowMax - newMax)
@@ -806,7 +807,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
@@ -883,7 +884,7 @@ private:
                 }
             }
             SetFlag<HardEvent::S_V>(kGrownFree);
-            CrossCoreSetFlag<2, PIPE_MTE3>(kOutRingAgain);
+            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
         }
     }
 
@@ -1030,7 +1031,7 @@ private:
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;

@@ -10,9 +10,12 @@
 
 namespace self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS {
 
+using attndsl::kBlockHalves;
 using attndsl::kBlockLanes;
 using attndsl::kFractal;
 using attndsl::kHalfBankRow;
+using attndsl::kOrderedFractals;
+using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 

@@ -9,9 +9,12 @@
 
 namespace self_attention_pa_encoder_d128_e128 {
 
+using attndsl::kBlockHalves;
 using attndsl::kBlockLanes;
 using attndsl::kFractal;
 using attndsl::kHalfBankRow;
+using attndsl::kOrderedFractals;
+using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 

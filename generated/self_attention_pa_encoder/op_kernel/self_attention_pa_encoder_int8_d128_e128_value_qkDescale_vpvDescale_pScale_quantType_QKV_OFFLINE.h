@@ -379,8 +379,7 @@ private:
                             CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
+                            ProductParams(rowFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -398,7 +397,7 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -445,12 +444,12 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
-                                    false, k0 == 0));
+                                ProductParams(rowFractals * kFractal, kPaddedValueSize, depth,
+                                    k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -469,7 +468,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -589,7 +588,7 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
             PipeBarrier<PIPE_V>();

@@ -423,8 +423,7 @@ private:
                             CeilDiv(kPaddedHeadSize, kInt8Depth) * CeilDiv(cols, kFractal), 1);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                         Mmad(productL0, leftL0, rightL0,
-                            MmadParams(rowFractals * kFractal, cols, kPaddedHeadSize, 0, false,
-                                true));
+                            ProductParams(rowFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -442,7 +441,7 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
             leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
@@ -489,12 +488,12 @@ private:
                             SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
                             // hardware orders Mmad into the same L0C only from 10 fractals on
                             if (rowFractals * kFractal * kPaddedValueSize
-                                < 10 * kFractal * kFractal) {
+                                < kOrderedFractals * kFractal * kFractal) {
                                 PipeBarrier<PIPE_M>();
                             }
                             Mmad(productL0, leftL0, rightL0,
-                                MmadParams(rowFractals * kFractal, kPaddedValueSize, depth, 0,
-                                    false, k0 == 0));
+                                ProductParams(rowFractals * kFractal, kPaddedValueSize, depth,
+                                    k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -513,7 +512,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<2, PIPE_FIX>(kOutRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -537,24 +536,28 @@ private:
             Duplicate(keyNumbers_, float(firstKey), 64);
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
-            Adds(keyNumbers_, keyNumbers_, float(1), lanesOfBit0, 1, UnaryRepeatParams(1, 1, 8, 8));
+            Adds(keyNumbers_, keyNumbers_, float(1), lanesOfBit0, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
-            Adds(keyNumbers_, keyNumbers_, float(2), lanesOfBit1, 1, UnaryRepeatParams(1, 1, 8, 8));
+            Adds(keyNumbers_, keyNumbers_, float(2), lanesOfBit1, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
-            Adds(keyNumbers_, keyNumbers_, float(4), lanesOfBit2, 1, UnaryRepeatParams(1, 1, 8, 8));
+            Adds(keyNumbers_, keyNumbers_, float(4), lanesOfBit2, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
-            Adds(keyNumbers_, keyNumbers_, float(8), lanesOfBit3, 1, UnaryRepeatParams(1, 1, 8, 8));
+            Adds(keyNumbers_, keyNumbers_, float(8), lanesOfBit3, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
             Adds(keyNumbers_, keyNumbers_, float(16), lanesOfBit4, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
             Adds(keyNumbers_, keyNumbers_, float(32), lanesOfBit5, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
                 PipeBarrier<PIPE_V>();
                 Adds(keyNumbers_[numberedLanes], keyNumbers_, float(numberedLanes),
@@ -687,7 +690,7 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
             SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
-        CrossCoreSetFlag<2, PIPE_MTE3>(kProbRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
@@ -873,7 +876,7 @@ private:
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
     __aicore__ inline void MergePartials()
     {
-        CrossCoreSetFlag<0, PIPE_MTE3>(kBeforeMergePartials);
+        CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
         const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;

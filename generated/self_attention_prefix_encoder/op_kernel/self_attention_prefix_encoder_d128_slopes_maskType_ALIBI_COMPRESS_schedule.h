@@ -10,9 +10,12 @@
 
 namespace self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS {
 
+using attndsl::kBlockHalves;
 using attndsl::kBlockLanes;
 using attndsl::kFractal;
 using attndsl::kHalfBankRow;
+using attndsl::kOrderedFractals;
+using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 

@@ -11,6 +11,10 @@ namespace attndsl {
 // A kernel of one cube core and two vector cores a block.
 class KernelBase {
 protected:
+    // Who waits for whom in a flag between cores: all cores of a kind, or those of a block.
+    static constexpr uint8_t kAllCores = 0;
+    static constexpr uint8_t kBlockCores = 2;
+
     __aicore__ static inline constexpr int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
 
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -195,8 +199,14 @@ protected:
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
         int64_t imageRows)
     {
-        AscendC::DataCopy(l1, global,
-            AscendC::Nd2NzParams(1, rows, columns, 0, pitch, imageRows, 1, 0));
+        AscendC::Nd2NzParams matrix;
+        matrix.ndNum = 1;
+        matrix.nValue = rows;
+        matrix.dValue = columns;
+        matrix.srcDValue = pitch;
+        matrix.dstNzC0Stride = imageRows;
+        matrix.dstNzNStride = 1;
+        AscendC::DataCopy(l1, global, matrix);
     }
 
     // The same, row by row where the pitch exceeds the limit of one copy.
@@ -227,9 +237,16 @@ protected:
         if (heads == 1 && positionPitch <= kMaxNd2NzPitch) {
             LoadNz(l1, global, positions, columns, positionPitch, imageRows);
         } else if (positionPitch <= kMaxNd2NzPitch) {
-            AscendC::DataCopy(l1, global,
-                AscendC::Nd2NzParams(positions, heads, columns, positionPitch, headPitch, imageRows,
-                    1, heads * kBlock));
+            AscendC::Nd2NzParams matrices;
+            matrices.ndNum = positions;
+            matrices.nValue = heads;
+            matrices.dValue = columns;
+            matrices.srcNdMatrixStride = positionPitch;
+            matrices.srcDValue = headPitch;
+            matrices.dstNzC0Stride = imageRows;
+            matrices.dstNzNStride = 1;
+            matrices.dstNzMatrixStride = heads * kBlock;
+            AscendC::DataCopy(l1, global, matrices);
         } else {
             for (int64_t position = 0; position < positions; ++position) {
                 LoadNz(l1[position * heads * kBlock], global[position * positionPitch], heads,
@@ -243,8 +260,10 @@ protected:
     __aicore__ static inline void LoadFractals(const AscendC::LocalTensor<Element> &l0,
         const AscendC::LocalTensor<Element> &l1, int64_t count, int64_t stride)
     {
-        AscendC::LoadData(
-            l0, l1, AscendC::LoadData2DParams(0, count, stride, 0, 0, false, 0));
+        AscendC::LoadData2DParams fractals;
+        fractals.repeatTimes = count;
+        fractals.srcStride = stride;
+        AscendC::LoadData(l0, l1, fractals);
     }
 
     // `rows` x `columns` fractals from Nz in L1, an image of `imageRows` rows of fractals, to Zz in
@@ -280,22 +299,47 @@ protected:
     __aicore__ static inline void LoadTransposedInt8(const AscendC::LocalTensor<int8_t> &l0b,
         const AscendC::LocalTensor<int8_t> &l1, int64_t rows, int64_t columns, int64_t imageRows)
     {
+        AscendC::LoadData2dTransposeParams squares;
+        squares.repeatTimes = columns * kFractal / kBlockBytes;
+        squares.srcStride = imageRows;
+        squares.dstGap = 1;
         for (int64_t row = 0; row < rows; ++row) {
             AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractal * kBlockBytes)],
-                l1[row * (kBlockBytes * kBlockBytes)],
-                AscendC::LoadData2dTransposeParams(
-                    0, columns * kFractal / kBlockBytes, imageRows, 1, 0));
+                l1[row * (kBlockBytes * kBlockBytes)], squares);
         }
     }
 
-    // `rows` rows of a product of `productRows` rows in L0C to row-major global memory.
-    template <typename Element>
+    // The parameters of a product of `rows` x `depth` by `depth` x `columns`: it `starts` a sum in
+    // L0C, or is added to the one there. Events order the pipes, so that there is no unit flag.
+    __aicore__ static inline AscendC::MmadParams ProductParams(
+        int64_t rows, int64_t columns, int64_t depth, bool starts)
+    {
+        AscendC::MmadParams product;
+        product.m = rows;
+        product.n = columns;
+        product.k = depth;
+        product.unitFlag = 0;
+        product.cmatrixSource = false;  // the sum is in L0C
+        product.cmatrixInitVal = starts;
+        return product;
+    }
+
+    // `rows` rows of a product of `productRows` rows in L0C to row-major global memory; float is
+    // rounded where that is of half.
+    template <typename Element, typename Product>
     __aicore__ static inline void StoreProduct(const AscendC::GlobalTensor<Element> &global,
-        const AscendC::LocalTensor<Element> &l0c, int64_t rows, int64_t columns, int64_t pitch,
+        const AscendC::LocalTensor<Product> &l0c, int64_t rows, int64_t columns, int64_t pitch,
         int64_t productRows)
     {
-        AscendC::Fixpipe<Element, Element, AscendC::CFG_ROW_MAJOR>(global, l0c,
-            AscendC::FixpipeParamsV220(columns, rows, productRows, pitch, false));
+        AscendC::FixpipeParamsV220 product;
+        product.nSize = columns;
+        product.mSize = rows;
+        product.srcStride = productRows;
+        product.dstStride = pitch;
+        if constexpr (sizeof(Element) < sizeof(Product)) {
+            product.quantPre = QuantMode_t::F322F16;
+        }
+        AscendC::Fixpipe<Element, Product, AscendC::CFG_ROW_MAJOR>(global, l0c, product);
     }
 
     // A copy of any number of lanes. DataCopy within the unified buffer moves whole blocks, so that
