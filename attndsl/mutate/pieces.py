@@ -254,6 +254,6 @@ def _awaits_two_before(source: EmittedText, steps: str, product: str) -> bool:
         if len(waits) == len(sets) == 1 and waits[0].function == sets[0].function:
             return (
                 waits[0].span.start < sets[0].span.start
-                and "earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;" in steps
+                and "earlierSlot = (slot + kRing - kPrefetch) % kRing;" in steps
             )
     return False

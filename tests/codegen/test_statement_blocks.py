@@ -184,7 +184,7 @@ def test_an_earlier_step_that_is_looked_at_twice_has_one_name() -> None:
     assert sum("earlier =" in line for line in found) == 1
     assert found[0] == "const int64_t slot = stepsBegun++ % kRing;"
     assert not any("].slot" in line for line in found)
-    assert "const int64_t earlierSlot = (stepsBegun + kRing - kPrefetch - 1) % kRing;" in found
+    assert "const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;" in found
 
 
 @pytest.mark.parametrize(

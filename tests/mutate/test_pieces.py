@@ -11,7 +11,7 @@ SCHEDULE = "constexpr int64_t kTileKeys = 128, kBaseN = 128, kBaseK = 128, kRing
 KERNEL = """
 void RunCube()
 {
-    const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
+    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
     if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
         AwaitProbabilities();
     }

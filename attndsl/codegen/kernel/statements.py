@@ -321,8 +321,7 @@ class Writer:
             keep.steps.depth,
             Const(earlier.back) if earlier.distance is None else earlier.distance,
         )
-        back = keep.steps.counter + depth - distance - 1 if always else keep.steps.counter - distance - 1
-        place = f"({expr(back)}) % {expr(depth)}"
+        place = f"({expr(keep.steps.slot + depth - distance)}) % {expr(depth)}"
         if always:
             yield f"// The first {expr(distance)} steps have no earlier one, and do not look at it."
         if any(symbol.same(keep.steps.slot) for symbol in keep.scalars):

@@ -195,7 +195,7 @@ private:
                 cubeSteps_[slot].itemSlot = itemSlot;
                 cubeSteps_[slot].rowFractals = rowFractals;
                 if (stepsBegun_ > kWidenLead) {
-                    const int64_t earlierSlot = (stepsBegun_ - kWidenLead - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kWidenLead) % kRing;
                     const CubeStep &earlier = cubeSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
@@ -204,7 +204,7 @@ private:
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const CubeStep &earlier = cubeSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
@@ -267,7 +267,7 @@ private:
                     WidenKeys(work, tile, slot, itemSlot, kvHead, firstHead, rowBegin, rows);
                 }
                 if (stepsBegun_ > kWidenLead) {
-                    const int64_t earlierSlot = (stepsBegun_ - kWidenLead - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kWidenLead) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
@@ -277,7 +277,7 @@ private:
                     }
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {

@@ -169,7 +169,7 @@ private:
                     ScoreTile(work, rowFractals, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const CubeStep &earlier = cubeSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
@@ -225,7 +225,7 @@ private:
                     SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {

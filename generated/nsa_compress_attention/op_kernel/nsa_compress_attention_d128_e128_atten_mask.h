@@ -197,7 +197,7 @@ private:
                 cubeSteps_[slot].rowFractals = rowFractals;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 // The first kPrefetch steps have no earlier one, and do not look at it.
-                const int64_t earlierSlot = (stepsBegun_ + kRing - kPrefetch - 1) % kRing;
+                const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
@@ -280,7 +280,7 @@ private:
                     WriteSelection(work, rowBegin, rows, corePositions);
                 }
                 if (stepsBegun_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegun_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {

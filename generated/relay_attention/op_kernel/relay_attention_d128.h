@@ -215,7 +215,7 @@ private:
                     ScoreTile(keyOperands, work, work.batch, rowFractals, tile, slot);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const CubeStepForKey &earlier = cubeStepsKey_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
@@ -251,7 +251,7 @@ private:
                     ScoreTile(keyShareOperands, work, work.listEntry, rowFractals, tile, slot);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const CubeStepForKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
@@ -312,7 +312,7 @@ private:
                         rowBegin, rows);
                 }
                 if (stepsBegunKey_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegunKey_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStepForKey &earlier = vectorStepsKey_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
@@ -356,7 +356,7 @@ private:
                         rowBegin, rows);
                 }
                 if (stepsBegunKeyShare_ > kPrefetch) {
-                    const int64_t earlierSlot = (stepsBegunKeyShare_ - kPrefetch - 1) % kRing;
+                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStepForKeyShare &earlier = vectorStepsKeyShare_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
