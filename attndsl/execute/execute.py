@@ -34,7 +34,12 @@ _UNCONCERNED = USERS_OF_KERNELS | {"reference", "tile_interpreter", "verify"}
 _NAME = "folder"
 _BATCH_MODE = 1
 """The schedule mode in which all blocks start together; ``kBatchMode`` of the emitted plan."""
-_CTYPES = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "float": ctypes.c_float}
+_CTYPES = {
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "float": ctypes.c_float,
+    "bool": ctypes.c_bool,
+}
 
 
 class PlanDiffers(InternalError):

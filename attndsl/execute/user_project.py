@@ -36,7 +36,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.wanted_kernel import WantedKernel
 
 _EMPTY = re.compile(r"\bPlanLaunch\([^()]*\bbool\b")
-_MEMBER = re.compile(r"\b(int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")
+_MEMBER = re.compile(r"\b(bool|int64_t|uint64_t|float)\s+(\w+)\s*(?:=[^;]*)?;")
 
 
 @dataclass(frozen=True, kw_only=True)

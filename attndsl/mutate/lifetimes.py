@@ -43,7 +43,7 @@ _ELSE = re.compile(r"\s*else\s*\{")
 _SPLITS = re.compile(r"tiling\.splits = ([^;]*);")
 _FIXED_SPLITS = re.compile(r"choice\.kernel\.fixedSplits = ([^;]*);")
 _FEW_SPLITS = (
-    "problem.startTogether > 0 ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1",
+    "problem.startTogether ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1",
     "1",
 )
 _SHARED = (

@@ -85,6 +85,14 @@ def test_functions_of_several_orders_are_named_in_the_rows() -> None:
     ]
 
 
+def test_a_function_that_all_have_is_named_once() -> None:
+    """Whether blocks wait for each other, though their tiling functions differ."""
+    one, other = planned("float16"), replace(planned("float16", "pse_shift"), function="TileOther")
+    found = dispatch([one, other], WORDS)
+    assert (found.function, found.waits) == ("", "BlocksWait")
+    assert not any("waits" in dict(branch.members) for branch in found.branches)
+
+
 def test_kernels_of_one_dtype_are_tried_in_their_order() -> None:
     """The second one of bfloat16 does not go in front of the first, which has no branch to share."""
     kernels = [planned("float16"), planned("bfloat16", "pse_shift"), planned("bfloat16")]

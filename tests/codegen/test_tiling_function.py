@@ -9,7 +9,7 @@ import pytest
 
 from attndsl.codegen.host.kernel_conditions import accepted_numbers
 from attndsl.codegen.host.kernel_tilings import SCHEDULE, Assigned, Tiling
-from attndsl.codegen.host.tiling_function import MergedFunction, Step, merged
+from attndsl.codegen.host.tiling_function import MergedFunction, Step, common_part, merged
 from attndsl.codegen.host.tiling_steps import Spelling, printed_part
 from attndsl.expr import Const, Expr, ExprLike, Symbol, as_expr, maximum, select
 from attndsl.tile.program import tiling_field_ref
@@ -256,3 +256,16 @@ def test_a_number_that_is_compared_with_several_is_looked_for_among_them() -> No
     for other in ((N == 1) | (N == 2), (N == 1) | (B == 2) | (N == 4), (N == 1) | (N == 2) | (N > 4)):
         (line,) = lines(select(other, B, 0))
         assert "IsOneOf" not in line
+
+
+@pytest.mark.parametrize(("value", "alone"), [(N * B, True), (N * tiling_field_ref("tasks"), False)])
+def test_strides_of_kernels_that_no_order_suits_are_computed_together(value: Expr, alone: bool) -> None:
+    """Unless they need a field that is computed elsewhere."""
+    first = Tiling((Assigned("tasks", N, "work"), Assigned("stride", value, "strides")))
+    second = Tiling((*first.fields, Assigned("pitch", B, "strides")))
+    part = common_part([first, second], "strides")
+    assert (part is not None) == alone
+    names = (
+        {item.name for step in part.steps for case in step.cases for item in case.items} if part else set()
+    )
+    assert names == ({"stride", "pitch"} if alone else set())

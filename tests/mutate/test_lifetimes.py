@@ -56,7 +56,7 @@ LocalTensor<float> mergedMax_, scratch_, tileMax_;
 """
 PLAN = """
 tiling.splits =
-    problem.startTogether > 0 ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1;
+    problem.startTogether ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1;
 tiling.items = tiling.tasks * tiling.splits;
 tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
 """

@@ -139,7 +139,7 @@ def test_a_product_of_one_piece_needs_no_barrier() -> None:
 
     assert made() == 0
     assert made(schedule=SCHEDULE.replace("kBaseK = 128", "kBaseK = 64")) == 1
-    assert made("0, false, k0 == 0", "0, false, false") == 1
+    assert made("16, k0 == 0", "16, false") == 1
 
 
 BANDS = """

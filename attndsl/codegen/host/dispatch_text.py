@@ -73,7 +73,7 @@ class Dispatch:
         named: conditions that several branches ask for, by names.
         branches: in the order in which the plan tries them.
         function: the tiling function of all kernels; empty where each kernel names its own. ``waits``: the
-            function after it.
+            same of the function that tells whether blocks wait for each other.
     """
 
     common: tuple[str, ...]
@@ -85,12 +85,11 @@ class Dispatch:
 
 def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Dispatch:
     """The choice between some kernels; those of one dtype stay in order."""
-    functions = {each.function for each in kernels}
+    functions, waits = {each.function for each in kernels}, {each.waits for each in kernels}
     if len(functions) > 1:
-        kernels = [
-            replace(each, members={**each.members, "tile": f"&{each.function}", "waits": f"&{each.waits}"})
-            for each in kernels
-        ]
+        kernels = [replace(each, members={**each.members, "tile": f"&{each.function}"}) for each in kernels]
+    if len(waits) > 1:
+        kernels = [replace(each, members={**each.members, "waits": f"&{each.waits}"}) for each in kernels]
     made = [_branch(group, words) for group in _groups(kernels)]
     found = [branch for branch, _ in made]
     common = tuple(test for test in found[0].test if all(test in each.test for each in found))
@@ -108,7 +107,7 @@ def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Di
         tuple((name, text) for text, name in named.items()),
         branches,
         kernels[0].function if len(functions) == 1 else "",
-        kernels[0].waits if len(functions) == 1 else "",
+        kernels[0].waits if len(waits) == 1 else "",
     )
 
 

@@ -73,7 +73,7 @@ def _values(names: Names) -> Iterator[tuple[str, str]]:
         yield member_of(fold_name(fold)), expr.text(fold)
     yield member_of(CORES.name), "device.cores"
     yield member_of(L2_BYTES.name), "device.l2Bytes"
-    yield member_of(START_TOGETHER.name), "device.blocksStartTogether ? 1 : 0"
+    yield member_of(START_TOGETHER.name), "device.blocksStartTogether"
     for item in names.tensors:
         spec = item.tensor
         assert spec is not None

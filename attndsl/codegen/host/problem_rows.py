@@ -28,6 +28,7 @@ from attndsl.lowering.signature.enum_parameters import enum_parameters
 from attndsl.lowering.signature.host_scalars import (
     DEVICE_MEANINGS,
     HOST,
+    START_TOGETHER,
     dimension,
     fold_name,
     folds_of,
@@ -173,6 +174,8 @@ def outside_names(fields: Sequence[TilingField]) -> tuple[str, ...]:
 
 def _ctype(name: str, operator: Contract) -> str:
     floats = {spec.name for spec in operator.params if spec.type is float}
+    if name == START_TOGETHER.name:
+        return "bool"
     return "float" if name in floats else "int64_t"
 
 

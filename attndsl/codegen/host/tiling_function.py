@@ -103,6 +103,23 @@ def merged(tilings: Sequence[Tiling]) -> MergedFunction | None:
     return MergedFunction(parts, asked, chosen)
 
 
+def common_part(tilings: Sequence[Tiling], topic: str) -> Part | None:
+    """The part of a topic for kernels whose other parts differ; None where its fields need others, or a form.
+
+    Of kernels that no order of fields suits, strides for example are computed alike.
+    """
+    own = [
+        replace(tiling, fields=tuple(each for each in tiling.fields if each.topic == topic))
+        for tiling in tilings
+    ]
+    needed = {tiling_field_ref(each.name).name for tiling in tilings for each in tiling.fields}
+    needed -= {tiling_field_ref(each.name).name for tiling in own for each in tiling.fields}
+    if any(not each.value.symbols().isdisjoint(needed) for tiling in own for each in tiling.fields):
+        return None
+    function = merged(own)
+    return function.parts[0] if function is not None and function.parts and not function.forms else None
+
+
 def _decided(
     name: str,
     groups: Sequence[Group],

@@ -16,6 +16,7 @@ from attndsl.codegen.text.scalar_helpers import used_helpers
 from attndsl.expr import Compare, Const, Expr, Logic, Named, Select, Symbol, select
 from attndsl.expr.conditions import joined_parts
 from attndsl.expr.operators import OPERATORS
+from attndsl.lowering.signature.host_scalars import START_TOGETHER
 from attndsl.tile.program import TilingField, tiling_field_ref
 
 IS_ONE_OF = "IsOneOf"
@@ -71,6 +72,10 @@ class TilingPart:
     launch: bool
     functions: tuple[FieldFunction, ...] = ()
 
+    def is_as(self, other: TilingPart) -> bool:
+        """Whether another function does the same, whatever it is called."""
+        return replace(self, name=other.name) == other
+
 
 @dataclass(frozen=True, eq=False)
 class Spelling:
@@ -99,6 +104,10 @@ class Spelling:
         calls: dict[str, str] = {}
 
         def change(node: Expr) -> Expr | None:
+            if (holds := _of_truth(node)) is not None:
+                truth = f"{'' if holds else '!'}{self.names[START_TOGETHER.name]}"
+                calls[truth] = truth
+                return Symbol(truth)
             number, words = _among(node)
             if number is None:
                 return None
@@ -108,6 +117,13 @@ class Spelling:
             return Symbol(call)
 
         return cxx_text(with_words(value, self.words).mapped(change), {**self.names, **calls})
+
+
+def _of_truth(condition: Expr) -> bool | None:
+    """Whether the truth among the problem's members holds or not, where a condition asks that alone."""
+    if not isinstance(condition, Compare) or not condition.left.same(START_TOGETHER):
+        return None
+    return {">": True, "<=": False}[condition.op] if condition.right.same(Const(0)) else None
 
 
 def _among(condition: Expr) -> tuple[Expr | None, tuple[Expr, ...]]:

@@ -24,7 +24,7 @@ from attndsl.codegen.host.problem_rows import (
 )
 from attndsl.codegen.host.problem_words import Words, problem_words
 from attndsl.codegen.host.shared_fields import shared_fields
-from attndsl.codegen.host.tiling_function import MergedFunction, can_merge, merged
+from attndsl.codegen.host.tiling_function import MergedFunction, Part, can_merge, common_part, merged
 from attndsl.codegen.host.tiling_steps import Spelling, TilingPart, printed_part
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.device_header import SCOPE
@@ -36,7 +36,7 @@ from attndsl.codegen.kernel_set.dispatch_guards import asked_symbols, guards
 from attndsl.codegen.kernel_set.kernel_names import kernel_name, named_keys
 from attndsl.codegen.kernel_set.tiling_keys import SIZE_DIGITS, digits
 from attndsl.codegen.names.arguments import Names, names_of
-from attndsl.codegen.names.identifiers import comment
+from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Element, Expr, Load, Named, Scope, Symbol, negation
@@ -50,10 +50,11 @@ from attndsl.tile.statements import DEVICE_MODE, If, SetCrossFlag, Statement
 
 @dataclass(frozen=True, slots=True)
 class TilingFunction:
-    """Fills the struct for the kernels that share it."""
+    """Fills the struct for the kernels that share it; ``whose``: which these are, where there are others."""
 
     name: str
     parts: tuple[TilingPart, ...]
+    whose: str = ""
 
     def takes(self, name: str) -> bool:
         """Whether a part needs the ``problem``, or the ``kernel``."""
@@ -154,26 +155,73 @@ def _tiling_functions(
     spelling = _spelling(kernels, words, constants, [form for function in found for form in function.forms])
     attentions = max((attention_names(each.program) for each in kernels), key=len)
     forms = {form.name: form for function in found for form in function.forms}
-    functions, planned = [], {}
-    for place, (family, function) in enumerate(zip(families, found, strict=True)):
-        suffix = "" if not place else str(place + 1)
-        parts = tuple(
+    functions, planned = list[TilingFunction](), {}
+    suffixes = _suffixes([[tilings[each] for each in family] for family in families])
+    strides = common_part([*tilings.values()], _STRIDES) if len(families) > 1 else None
+    for suffix, family, function in zip(suffixes, families, found, strict=True):
+        printed = [
             printed_part(part, spelling, suffix, tuple(shared_fields(part, function.names, attentions)))
-            for part in function.parts
-        )
-        functions.append(TilingFunction(f"Tile{suffix}", parts))
+            for part in (_common_or_own(part, strides) for part in function.parts)
+        ]
+        known = [part for each in functions for part in each.parts]
+        parts = tuple(next((each for each in known if part.is_as(each)), part) for part in printed)
+        whose = f" of kernels {_spaced(suffix)}" if suffix else ""
+        functions.append(TilingFunction(f"Tile{suffix}", parts, whose))
+        (waits,) = (part.name for part in parts if part.launch)
         own = [form.name for form in function.forms]
         for compiled, chosen in zip(family, function.chosen, strict=True):
             numbers = dict(zip(own, chosen, strict=True))
             planned[compiled] = PlannedKernel(
                 compiled,
                 f"Tile{suffix}",
-                f"BlocksWait{suffix}",
+                waits,
                 texts.of(compiled).name,
                 _members(compiled, constants, numbers),
             )
     rows = tuple(Row("int64_t", each.name, _form_meaning(each)) for each in forms.values())
     return tuple(functions), rows, tuple(planned[each] for each in kernels)
+
+
+_STRIDES = "strides"
+"""The topic whose fields kernels of all families compute alike."""
+
+
+def _common_or_own(part: Part, common: Part | None) -> Part:
+    return common if common is not None and part.topic == common.topic else part
+
+
+def _suffixes(families: Sequence[Sequence[Tiling]]) -> list[str]:
+    """What the names of each family's functions end in: a field that it has and those before have not, or the
+    other way round."""
+    named = [
+        {each.name: None for tiling in family for each in tiling.fields if _is_telling(each)}
+        for family in families
+    ]
+    found = [""]
+    for place, own in enumerate(named[1:], 1):
+        before = {name: None for each in named[:place] for name in each}
+        new, missing = (
+            [name for name in one if name not in other] for one, other in ((own, before), (before, own))
+        )
+        candidates = [
+            *(f"With{pascal(name)}" for name in sorted(new, key=len)),
+            *(f"Without{pascal(name)}" for name in sorted(missing, key=len)),
+            str(place + 1),
+        ]
+        found.append(next(each for each in candidates if each not in found))
+    return found
+
+
+def _is_telling(field: Assigned) -> bool:
+    """Whether a field says how kernels cut their work."""
+    return field.topic == "work" and not field.host_only
+
+
+def _spaced(suffix: str) -> str:
+    """The words of a suffix: ``WithHeadsAtOnce`` as "with headsAtOnce"."""
+    word = "Without" if suffix.startswith("Without") else "With"
+    field = suffix.removeprefix(word)
+    return f"{word.lower()} {field[:1].lower()}{field[1:]}" if field != suffix else f"of order {suffix}"
 
 
 def _families(tilings: Mapping[Compiled, Tiling]) -> list[list[Compiled]]:

@@ -15,7 +15,7 @@ START_TOGETHER = Symbol(f"{HOST}startTogether")
 DEVICE_MEANINGS = {
     CORES.name: "cube cores of the device",
     L2_BYTES.name: "bytes of the device's L2",
-    START_TOGETHER.name: "1 if all blocks start at once, so that they may wait for each other",
+    START_TOGETHER.name: "whether all blocks start at once, so that they may wait for each other",
 }
 
 

@@ -72,7 +72,7 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.B = sizes.B;
     problem.S = sizes.S;
     problem.cores = device.cores;
-    problem.startTogether = device.blocksStartTogether ? 1 : 0;
+    problem.startTogether = device.blocksStartTogether;
     problem.scale_value = static_cast<float>(call.scale_value);
     problem.keyLayout =
         NumberOf(sizes.key_layout,

@@ -79,8 +79,8 @@ struct Problem {
     int64_t B = 0;  // batch rows
     int64_t S = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
-    // 1 if all blocks start at once, so that they may wait for each other
-    int64_t startTogether = 0;
+    // whether all blocks start at once, so that they may wait for each other
+    bool startTogether = false;
     float scale_value = 0;  // parameter scale_value
     int64_t keyLayout = 0;  // layout of key; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
     int64_t valueLayout = 0;  // layout of value; 0: BSH, 1: BNSD, 2: paged, 3: paged BNSD
@@ -154,7 +154,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const bool halvesAreEven =
         halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 2;
-    if (problem.startTogether <= 0) {
+    if (!problem.startTogether) {
         tiling.splits = 1;
     } else if (tiling.tasks <= problem.cores) {
         tiling.splits = splitsForAll;

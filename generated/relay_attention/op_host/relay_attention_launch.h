@@ -61,7 +61,7 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.B = sizes.B;
     problem.S1 = sizes.S1;
     problem.cores = device.cores;
-    problem.startTogether = device.blocksStartTogether ? 1 : 0;
+    problem.startTogether = device.blocksStartTogether;
     problem.BS = sizes.BS;
     problem.S2 = sizes.S2;
     problem.qkScale = static_cast<float>(call.qkScale);

@@ -35,8 +35,8 @@ struct Problem {
     int64_t B = 0;  // batch rows
     int64_t S1 = 0;  // key positions of a batch row
     int64_t cores = 0;  // cube cores of the device
-    // 1 if all blocks start at once, so that they may wait for each other
-    int64_t startTogether = 0;
+    // whether all blocks start at once, so that they may wait for each other
+    bool startTogether = false;
     int64_t BS = 0;  // groups of batch rows that share keys
     int64_t S2 = 0;  // stored key rows, of a group or of all batch rows
     float qkScale = 0;  // parameter qkScale
@@ -119,7 +119,7 @@ inline int64_t SplitsOf(const Problem &problem, int64_t tasks, int64_t keyTiles)
     const bool halvesAreEven =
         halvesOfCore * kWorthwhilePart <= tasksOfCore * 2 * (kWorthwhilePart - 1)
             && keyTiles >= kTilesOfEvenSplit * 2;
-    if (problem.startTogether <= 0) {
+    if (!problem.startTogether) {
         return 1;
     } else if (tasks > problem.cores) {
         if (thirdsAreEven) {

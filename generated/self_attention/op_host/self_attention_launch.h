@@ -101,7 +101,7 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.cores = device.cores;
     problem.nTokens = sizes.nTokens;
     problem.maxSeqLen = sizes.maxSeqLen;
-    problem.startTogether = device.blocksStartTogether ? 1 : 0;
+    problem.startTogether = device.blocksStartTogether;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.qScale = static_cast<float>(call.qScale);
     problem.kernelType = call.kernelType;

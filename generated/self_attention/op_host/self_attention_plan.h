@@ -139,8 +139,8 @@ struct Problem {
     int64_t cores = 0;  // cube cores of the device
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     int64_t maxSeqLen = 0;  // key positions of a batch row
-    // 1 if all blocks start at once, so that they may wait for each other
-    int64_t startTogether = 0;
+    // whether all blocks start at once, so that they may wait for each other
+    bool startTogether = false;
     float qkScale = 0;  // parameter qkScale, on the scores
     float qScale = 0;  // parameter qScale, on the query, in its dtype; with a cache
     int64_t kernelType = 0;  // parameter kernelType
@@ -412,7 +412,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
             tiling.headsPerTask * queriesPerLargeTask);
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
-        problem.startTogether > 0
+        problem.startTogether
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
@@ -428,6 +428,8 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
+    tiling.attentionMaskStrideQ = problem.maskCols;
+    tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
     tiling.keyStrideB = problem.newRows * tiling.keyStrideU;
     tiling.valueStrideB = problem.newRows * tiling.valueStrideU;
     switch (problem.queryLayout) {
@@ -496,6 +498,16 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
                 problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
             tiling.cacheVStrideK = problem.maxSeqLen * problem.headSizeV;
             tiling.cacheVStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
+            break;
+        default:
+            break;
+    }
+    switch (problem.attentionMaskLayout) {
+        case values::AttentionMaskLayout::kPerBatch:
+            tiling.attentionMaskStrideB = tiling.attentionMaskStrideN;
+            break;
+        case values::AttentionMaskLayout::kFull:
+            tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
             break;
         default:
             break;
@@ -585,7 +597,7 @@ inline SelfAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
 }
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
-inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
+inline void PartitionWorkWithoutLargeTiles(const Problem &problem, const Kernel &kernel,
     SelfAttentionTiling &tiling)
 {
     using attndsl::MinOf;
@@ -602,7 +614,7 @@ inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
     tiling.splits =
-        problem.startTogether > 0
+        problem.startTogether
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
@@ -613,91 +625,8 @@ inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
             : problem.batch * problem.qRows * problem.headNum;
 }
 
-// Elements between neighbours along the axes of tensors, by layout.
-inline void SetStrides2(const Problem &problem, SelfAttentionTiling &tiling)
-{
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
-    tiling.attentionMaskStrideQ = problem.maskCols;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
-    switch (problem.queryLayout) {
-        case values::QueryLayout::kPacked:
-            tiling.outputStrideN = problem.headSizeV;
-            tiling.queryStrideN = problem.headSize;
-            break;
-        case values::QueryLayout::kPadded:
-            tiling.outputStrideN = problem.headSizeV;
-            tiling.queryStrideN = problem.headSize;
-            tiling.outputStrideB = problem.qRows * tiling.outputStrideS;
-            tiling.outputStrideQ = tiling.outputStrideS;
-            tiling.queryStrideQ = tiling.queryStrideS;
-            tiling.queryStrideB = problem.qRows * tiling.queryStrideS;
-            break;
-        case values::QueryLayout::kBnsd:
-            tiling.outputStrideN = problem.qRows * problem.headSizeV;
-            tiling.queryStrideN = problem.qRows * problem.headSize;
-            tiling.outputStrideB = problem.headNum * (problem.qRows * problem.headSizeV);
-            tiling.outputStrideQ = problem.headSizeV;
-            tiling.queryStrideQ = problem.headSize;
-            tiling.queryStrideB = problem.headNum * (problem.qRows * problem.headSize);
-            break;
-        default:
-            break;
-    }
-    switch (problem.cacheKLayout) {
-        case values::CacheKLayout::kLayers:
-            tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
-            tiling.cacheKStrideY =
-                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize));
-            tiling.cacheKStrideK = problem.headSize;
-            tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
-            break;
-        case values::CacheKLayout::kBnsd:
-            tiling.cacheKStrideT = problem.headSize;
-            tiling.cacheKStrideY =
-                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-            tiling.cacheKStrideK = problem.maxSeqLen * problem.headSize;
-            tiling.cacheKStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-            break;
-        default:
-            break;
-    }
-    switch (problem.attentionMaskLayout) {
-        case values::AttentionMaskLayout::kPerBatch:
-            tiling.attentionMaskStrideB = tiling.attentionMaskStrideN;
-            break;
-        case values::AttentionMaskLayout::kFull:
-            tiling.attentionMaskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
-            break;
-        default:
-            break;
-    }
-    switch (problem.cacheVLayout) {
-        case values::CacheVLayout::kLayers:
-            tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
-            tiling.cacheVStrideY =
-                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV));
-            tiling.cacheVStrideK = problem.headSizeV;
-            tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
-            break;
-        case values::CacheVLayout::kBnsd:
-            tiling.cacheVStrideT = problem.headSizeV;
-            tiling.cacheVStrideY =
-                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-            tiling.cacheVStrideK = problem.maxSeqLen * problem.headSizeV;
-            tiling.cacheVStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-            break;
-        default:
-            break;
-    }
-}
-
 // Sizes and settings as kernels read them.
-inline void SetScalars2(const Problem &problem, SelfAttentionTiling &tiling)
+inline void SetScalarsWithoutLargeTiles(const Problem &problem, SelfAttentionTiling &tiling)
 {
     tiling.qkScale = problem.qkScale;
     tiling.valueDim = problem.headSizeV;
@@ -733,7 +662,7 @@ inline void SetScalars2(const Problem &problem, SelfAttentionTiling &tiling)
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace2(const Kernel &kernel, SelfAttentionTiling &tiling)
+inline void PlaceWorkspaceWithoutLargeTiles(const Kernel &kernel, SelfAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
@@ -767,26 +696,20 @@ inline void PlaceWorkspace2(const Kernel &kernel, SelfAttentionTiling &tiling)
     tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
 }
 
-// Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait2([[maybe_unused]] const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel, const SelfAttentionTiling &tiling)
-{
-    return tiling.queryIsScaled || tiling.splits > 1;
-}
-
-// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
-inline SelfAttentionTiling Tile2(const Problem &problem, const Kernel &kernel)
+// The tiling data of a launch of kernels without largeTiles. Fields that a kernel does not read
+// have a value, too, or 0.
+inline SelfAttentionTiling TileWithoutLargeTiles(const Problem &problem, const Kernel &kernel)
 {
     SelfAttentionTiling tiling{};
-    PartitionWork2(problem, kernel, tiling);
-    SetStrides2(problem, tiling);
-    SetScalars2(problem, tiling);
-    PlaceWorkspace2(kernel, tiling);
+    PartitionWorkWithoutLargeTiles(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalarsWithoutLargeTiles(problem, tiling);
+    PlaceWorkspaceWithoutLargeTiles(kernel, tiling);
     return tiling;
 }
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
-inline void PartitionWork3(const Problem &problem, const Kernel &kernel,
+inline void PartitionWorkWithHeadsAtOnce(const Problem &problem, const Kernel &kernel,
     SelfAttentionTiling &tiling)
 {
     using attndsl::MinOf;
@@ -862,7 +785,7 @@ inline void PartitionWork3(const Problem &problem, const Kernel &kernel,
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
     tiling.splits =
-        problem.startTogether > 0
+        problem.startTogether
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
@@ -870,57 +793,9 @@ inline void PartitionWork3(const Problem &problem, const Kernel &kernel,
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
 }
 
-// Elements between neighbours along the axes of tensors, by layout.
-inline void SetStrides3(const Problem &problem, SelfAttentionTiling &tiling)
-{
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.outputStrideN = problem.headSizeV;
-    tiling.keyStrideU = problem.kvHeads * problem.headSize;
-    tiling.keyStrideK = problem.headSize;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.queryStrideN = problem.headSize;
-    switch (problem.cacheKLayout) {
-        case values::CacheKLayout::kLayers:
-            tiling.cacheKStrideY =
-                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSize));
-            tiling.cacheKStrideK = problem.headSize;
-            tiling.cacheKStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSize);
-            tiling.cacheKStrideT = problem.kvHeads * problem.headSize;
-            break;
-        case values::CacheKLayout::kBnsd:
-            tiling.cacheKStrideY =
-                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSize));
-            tiling.cacheKStrideK = problem.maxSeqLen * problem.headSize;
-            tiling.cacheKStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSize);
-            tiling.cacheKStrideT = problem.headSize;
-            break;
-        default:
-            break;
-    }
-    switch (problem.cacheVLayout) {
-        case values::CacheVLayout::kLayers:
-            tiling.cacheVStrideY =
-                problem.batch * (problem.maxSeqLen * (problem.kvHeads * problem.headSizeV));
-            tiling.cacheVStrideK = problem.headSizeV;
-            tiling.cacheVStrideB = problem.maxSeqLen * (problem.kvHeads * problem.headSizeV);
-            tiling.cacheVStrideT = problem.kvHeads * problem.headSizeV;
-            break;
-        case values::CacheVLayout::kBnsd:
-            tiling.cacheVStrideY =
-                problem.batch * (problem.kvHeads * (problem.maxSeqLen * problem.headSizeV));
-            tiling.cacheVStrideK = problem.maxSeqLen * problem.headSizeV;
-            tiling.cacheVStrideB = problem.kvHeads * (problem.maxSeqLen * problem.headSizeV);
-            tiling.cacheVStrideT = problem.headSizeV;
-            break;
-        default:
-            break;
-    }
-}
-
 // Sizes and settings as kernels read them.
-inline void SetScalars3(const Problem &problem, const Kernel &kernel, SelfAttentionTiling &tiling)
+inline void SetScalarsWithHeadsAtOnce(const Problem &problem, const Kernel &kernel,
+    SelfAttentionTiling &tiling)
 {
     using attndsl::MinOf;
     tiling.qkScale = problem.qkScale;
@@ -943,7 +818,7 @@ inline void SetScalars3(const Problem &problem, const Kernel &kernel, SelfAttent
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace3(const Kernel &kernel, SelfAttentionTiling &tiling)
+inline void PlaceWorkspaceWithHeadsAtOnce(const Kernel &kernel, SelfAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
@@ -978,21 +853,22 @@ inline void PlaceWorkspace3(const Kernel &kernel, SelfAttentionTiling &tiling)
 }
 
 // Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait3(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
+inline bool BlocksWaitWithHeadsAtOnce(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
     const SelfAttentionTiling &tiling)
 {
     return problem.cacheType == values::CacheType::kSwa
         || (tiling.queryIsScaled || tiling.splits > 1);
 }
 
-// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
-inline SelfAttentionTiling Tile3(const Problem &problem, const Kernel &kernel)
+// The tiling data of a launch of kernels with headsAtOnce. Fields that a kernel does not read have
+// a value, too, or 0.
+inline SelfAttentionTiling TileWithHeadsAtOnce(const Problem &problem, const Kernel &kernel)
 {
     SelfAttentionTiling tiling{};
-    PartitionWork3(problem, kernel, tiling);
-    SetStrides3(problem, tiling);
-    SetScalars3(problem, kernel, tiling);
-    PlaceWorkspace3(kernel, tiling);
+    PartitionWorkWithHeadsAtOnce(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalarsWithHeadsAtOnce(problem, kernel, tiling);
+    PlaceWorkspaceWithHeadsAtOnce(kernel, tiling);
     return tiling;
 }
 
@@ -1081,8 +957,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
@@ -1184,8 +1060,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile3;
-        choice.kernel.waits = &BlocksWait3;
+        choice.kernel.tile = &TileWithHeadsAtOnce;
+        choice.kernel.waits = &BlocksWaitWithHeadsAtOnce;
         return true;
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
@@ -1250,8 +1126,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128: float16 or bfloat16
@@ -1314,8 +1190,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
@@ -1347,8 +1223,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
@@ -1380,8 +1256,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -1412,8 +1288,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile3;
-        choice.kernel.waits = &BlocksWait3;
+        choice.kernel.tile = &TileWithHeadsAtOnce;
+        choice.kernel.waits = &BlocksWaitWithHeadsAtOnce;
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
@@ -1446,8 +1322,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile3;
-        choice.kernel.waits = &BlocksWait3;
+        choice.kernel.tile = &TileWithHeadsAtOnce;
+        choice.kernel.waits = &BlocksWaitWithHeadsAtOnce;
         return true;
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
@@ -1545,8 +1421,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16

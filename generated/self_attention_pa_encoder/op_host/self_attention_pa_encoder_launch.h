@@ -97,7 +97,7 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.cores = device.cores;
     problem.nTokens = sizes.nTokens;
     problem.kvRows = sizes.kvRows;
-    problem.startTogether = device.blocksStartTogether ? 1 : 0;
+    problem.startTogether = device.blocksStartTogether;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.seqLenLayout =
         NumberOf(sizes.seqLen_layout,

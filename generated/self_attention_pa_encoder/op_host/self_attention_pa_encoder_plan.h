@@ -163,8 +163,8 @@ struct Problem {
     int64_t cores = 0;  // cube cores of the device
     int64_t nTokens = 0;  // packed query tokens of all batch rows
     int64_t kvRows = 0;  // stored key rows, of a group or of all batch rows
-    // 1 if all blocks start at once, so that they may wait for each other
-    int64_t startTogether = 0;
+    // whether all blocks start at once, so that they may wait for each other
+    bool startTogether = false;
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t seqLenLayout = 0;  // layout of seqLen; 0: batch, 1: 2 batch
     int64_t kernelType = 0;  // parameter kernelType
@@ -215,9 +215,6 @@ struct Kernel {
     int64_t rowsPerTaskForm = 0;  // which values it has of rowsPerTask, outRingPart
     // its tiling function
     SelfAttentionPaEncoderTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
-    // whether blocks wait for each other
-    bool (*waits)(const Problem &problem, const Kernel &kernel,
-        const SelfAttentionPaEncoderTiling &tiling) = nullptr;
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -465,7 +462,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
-        problem.startTogether > 0
+        problem.startTogether
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
@@ -485,6 +482,9 @@ inline void SetStrides(const Problem &problem, SelfAttentionPaEncoderTiling &til
     tiling.maskStrideQ = problem.maskCols;
     tiling.slopesStrideN = 1;
     tiling.maskStrideN = problem.maskRows * problem.maskCols;
+    tiling.vpvDescaleStrideN = 1;
+    tiling.qkDescaleStrideN = 1;
+    tiling.pScaleStrideN = 1;
     switch (problem.queryLayout) {
         case values::QueryLayout::kTokens:
         case values::QueryLayout::kMerged:
@@ -654,7 +654,7 @@ inline SelfAttentionPaEncoderTiling Tile(const Problem &problem, const Kernel &k
 }
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
-inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
+inline void PartitionWorkWithoutLargeTiles(const Problem &problem, const Kernel &kernel,
     SelfAttentionPaEncoderTiling &tiling)
 {
     using attndsl::MinOf;
@@ -680,7 +680,7 @@ inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
         // score tiles of a row, at most
         const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
         tiling.splits =
-            problem.startTogether > 0
+            problem.startTogether
                 ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
                 : 1;
     } else {
@@ -695,77 +695,9 @@ inline void PartitionWork2(const Problem &problem, const Kernel &kernel,
             : problem.batch * problem.qRows * problem.headNum;
 }
 
-// Elements between neighbours along the axes of tensors, by layout.
-inline void SetStrides2(const Problem &problem, SelfAttentionPaEncoderTiling &tiling)
-{
-    tiling.vpvDescaleStrideN = 1;
-    tiling.outputStrideS = problem.headNum * problem.headSizeV;
-    tiling.qkDescaleStrideN = 1;
-    tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
-    tiling.valueStrideK = problem.headSizeV;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
-    tiling.maskStrideQ = problem.maskCols;
-    tiling.slopesStrideN = 1;
-    tiling.pScaleStrideN = 1;
-    tiling.maskStrideN = problem.maskRows * problem.maskCols;
-    switch (problem.queryLayout) {
-        case values::QueryLayout::kTokens:
-        case values::QueryLayout::kMerged:
-            tiling.outputStrideN = problem.headSizeV;
-            tiling.queryStrideN = problem.headSize;
-            break;
-        case values::QueryLayout::kPadded:
-            tiling.outputStrideN = problem.headSizeV;
-            tiling.queryStrideN = problem.headSize;
-            tiling.outputStrideB = problem.qRows * tiling.outputStrideS;
-            tiling.outputStrideQ = tiling.outputStrideS;
-            tiling.queryStrideQ = tiling.queryStrideS;
-            tiling.queryStrideB = problem.qRows * tiling.queryStrideS;
-            break;
-        case values::QueryLayout::kBnsd:
-            tiling.outputStrideN = problem.qRows * problem.headSizeV;
-            tiling.queryStrideN = problem.qRows * problem.headSize;
-            tiling.outputStrideB = problem.headNum * (problem.qRows * problem.headSizeV);
-            tiling.outputStrideQ = problem.headSizeV;
-            tiling.queryStrideQ = problem.headSize;
-            tiling.queryStrideB = problem.headNum * (problem.qRows * problem.headSize);
-            break;
-        default:
-            break;
-    }
-    switch (problem.keyLayout) {
-        case values::KeyLayout::kTokens:
-        case values::KeyLayout::kMerged:
-            tiling.keyStrideU = problem.kvHeads * problem.headSize;
-            tiling.keyStrideK = problem.headSize;
-            break;
-        case values::KeyLayout::kPadded:
-            tiling.keyStrideU = problem.kvHeads * problem.headSize;
-            tiling.keyStrideK = problem.headSize;
-            tiling.keyStrideB = problem.kvRows * (problem.kvHeads * problem.headSize);
-            break;
-        case values::KeyLayout::kBnsd:
-            tiling.keyStrideU = problem.headSize;
-            tiling.keyStrideK = problem.kvRows * problem.headSize;
-            tiling.keyStrideB = problem.kvHeads * (problem.kvRows * problem.headSize);
-            break;
-        default:
-            break;
-    }
-    switch (problem.maskLayout) {
-        case values::MaskLayout::kPerBatch:
-            tiling.maskStrideB = tiling.maskStrideN;
-            break;
-        case values::MaskLayout::kFull:
-            tiling.maskStrideB = problem.headNum * problem.maskRows * problem.maskCols;
-            break;
-        default:
-            break;
-    }
-}
-
 // Sizes and settings as kernels read them.
-inline void SetScalars2(const Problem &problem, SelfAttentionPaEncoderTiling &tiling)
+inline void SetScalarsWithoutLargeTiles(const Problem &problem,
+    SelfAttentionPaEncoderTiling &tiling)
 {
     tiling.qkScale = problem.qkScale;
     tiling.valueDim = problem.headSizeV;
@@ -781,7 +713,8 @@ inline void SetScalars2(const Problem &problem, SelfAttentionPaEncoderTiling &ti
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspace2(const Kernel &kernel, SelfAttentionPaEncoderTiling &tiling)
+inline void PlaceWorkspaceWithoutLargeTiles(const Kernel &kernel,
+    SelfAttentionPaEncoderTiling &tiling)
 {
     using attndsl::RoundUp;
     // rows of all key splits, 0 without any
@@ -810,21 +743,16 @@ inline void PlaceWorkspace2(const Kernel &kernel, SelfAttentionPaEncoderTiling &
     tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
 }
 
-// Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait2([[maybe_unused]] const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel, const SelfAttentionPaEncoderTiling &tiling)
-{
-    return tiling.splits > 1;
-}
-
-// The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
-inline SelfAttentionPaEncoderTiling Tile2(const Problem &problem, const Kernel &kernel)
+// The tiling data of a launch of kernels without largeTiles. Fields that a kernel does not read
+// have a value, too, or 0.
+inline SelfAttentionPaEncoderTiling TileWithoutLargeTiles(const Problem &problem,
+    const Kernel &kernel)
 {
     SelfAttentionPaEncoderTiling tiling{};
-    PartitionWork2(problem, kernel, tiling);
-    SetStrides2(problem, tiling);
-    SetScalars2(problem, tiling);
-    PlaceWorkspace2(kernel, tiling);
+    PartitionWorkWithoutLargeTiles(problem, kernel, tiling);
+    SetStrides(problem, tiling);
+    SetScalarsWithoutLargeTiles(problem, tiling);
+    PlaceWorkspaceWithoutLargeTiles(kernel, tiling);
     return tiling;
 }
 
@@ -882,7 +810,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
@@ -913,7 +840,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
@@ -942,7 +868,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
@@ -966,7 +891,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX: float16 or bfloat16
@@ -990,7 +914,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD: float16 or bfloat16
@@ -1017,7 +940,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128: float16 or bfloat16
@@ -1040,7 +962,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_key_padded: float16 or bfloat16
@@ -1063,7 +984,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
@@ -1094,7 +1014,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
@@ -1125,7 +1044,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
@@ -1156,7 +1074,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -1182,7 +1099,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
@@ -1217,7 +1133,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
@@ -1246,7 +1161,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_query_padded: float16 or bfloat16
@@ -1270,7 +1184,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
@@ -1301,7 +1214,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
@@ -1331,7 +1243,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
@@ -1361,7 +1272,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1386,8 +1296,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1415,8 +1324,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
@@ -1444,8 +1352,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
@@ -1470,8 +1377,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE:
@@ -1496,8 +1402,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1526,8 +1431,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE: int8
@@ -1550,8 +1454,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE:
@@ -1575,8 +1478,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1605,8 +1507,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1635,8 +1536,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1665,8 +1565,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
@@ -1697,8 +1596,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE:
@@ -1722,8 +1620,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
@@ -1751,8 +1648,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
@@ -1780,8 +1676,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
@@ -1809,8 +1704,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
@@ -1835,8 +1729,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile2;
-        choice.kernel.waits = &BlocksWait2;
+        choice.kernel.tile = &TileWithoutLargeTiles;
         return true;
     }
     return false;
@@ -1860,7 +1753,7 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
         return plan;
     }
     tiling.key = plan.key;
-    plan.scheduleMode = choice.kernel.waits(problem, choice.kernel, tiling) ? kBatchMode : 0;
+    plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
     plan.status = PlanStatus::kPlanned;
     return plan;
 }

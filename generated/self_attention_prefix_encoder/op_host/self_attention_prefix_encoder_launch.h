@@ -75,7 +75,7 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.maxBlockNum = sizes.maxBlockNum;
     problem.blockSize = sizes.blockSize;
     problem.l2Bytes = device.l2Bytes;
-    problem.startTogether = device.blocksStartTogether ? 1 : 0;
+    problem.startTogether = device.blocksStartTogether;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.maskRows = sizes.maskRows;
     return problem;

@@ -74,8 +74,8 @@ struct Problem {
     int64_t maxBlockNum = 0;  // columns of a block table
     int64_t blockSize = 0;  // rows of a cache block
     int64_t l2Bytes = 0;  // bytes of the device's L2
-    // 1 if all blocks start at once, so that they may wait for each other
-    int64_t startTogether = 0;
+    // whether all blocks start at once, so that they may wait for each other
+    bool startTogether = false;
     float qkScale = 0;  // parameter qkScale, on the scores
     int64_t maskRows = 0;  // size of dimension 0 of mask in the layout square
 };
@@ -195,7 +195,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys);
     tiling.splits =
-        problem.startTogether > 0
+        problem.startTogether
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
