@@ -27,7 +27,13 @@ from attndsl.tile.instructions import (
     WithScalar,
 )
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
-from attndsl.tile.instructions.units import VECTOR_CORES, block_elements, repeat_elements
+from attndsl.tile.instructions.units import (
+    ORDERED_FRACTALS,
+    REPEAT_BLOCKS,
+    VECTOR_CORES,
+    block_elements,
+    repeat_elements,
+)
 from attndsl.tile.program import Program
 from attndsl.tile.statements import For, If, Let, Seq, seq
 from tests.support.devices import DEVICE
@@ -296,6 +302,9 @@ def test_numbers_of_the_header_are_those_that_calls_are_chosen_by() -> None:
     wanted = {
         "kBlockBytes": block_elements("int8"),
         "kBlockLanes": block_elements("float32"),
+        "kBlockHalves": block_elements("float16"),
+        "kRepeatBlocks": REPEAT_BLOCKS,
+        "kOrderedFractals": ORDERED_FRACTALS.value,
         "kRepeatLanes": repeat_elements("float32"),
         "kVectorCores": VECTOR_CORES.value,
         "kFractal": FRACTAL_SIZE.value,

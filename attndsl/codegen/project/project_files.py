@@ -21,7 +21,7 @@ from attndsl.codegen.names.arguments import DTYPE_ROWS, Names
 from attndsl.codegen.project.attributes import attribute_rows, reserved_inputs
 from attndsl.codegen.project.lacking import lacking
 from attndsl.codegen.samples.device_cases import DeviceCase, cases_of
-from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files
+from attndsl.codegen.samples.device_files import files_around, kernel_file, kernel_files, with_used_runtime
 from attndsl.codegen.samples.direct import SMALLEST, UNITS, direct_text
 from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
@@ -96,7 +96,7 @@ def _files(
     smallest = min(plain, key=lambda each: sum(a.size for a in each.expected.values()), default=None)
     samples = smallest is not None
     missing = tuple(lacking(by_kernel, page.not_lowered, samples=samples))
-    found |= build_files(
+    found = with_used_runtime(found) | build_files(
         names, page, samples=samples, tests=bool(cases), missing=missing, cut=any(map(is_cut, kernels))
     )
     found |= launch_files(names, smallest)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attndsl.codegen.host.tiling_text import host_text
 from attndsl.codegen.kernel.device_header import DEVICE_HEADER, SCOPE, device_constants
 from attndsl.codegen.kernel.dtype_parameter import text_name
 from attndsl.codegen.kernel.kernel import kernel_text, schedule_of
+from attndsl.codegen.kernel.runtime_header import with_used_functions
 from attndsl.codegen.kernel.schedule_header import schedule_file
 from attndsl.codegen.kernel.shared_texts import SharedText, shared_texts
 from attndsl.codegen.kernel_set.entry import entry_text
@@ -16,7 +17,8 @@ from attndsl.codegen.text.render import render, runtime
 from attndsl.compiler.compile import Compiled
 from attndsl.target import Device
 
-_COPIED = ("op_kernel/attndsl_kernel.h", "op_host/arithmetic.h")
+_RUNTIME_HEADER = "op_kernel/attndsl_kernel.h"
+_COPIED = (_RUNTIME_HEADER, "op_host/arithmetic.h")
 RUNTIME = (f"op_kernel/{DEVICE_HEADER}", *_COPIED)
 """What the texts of all kernels, and all plans, rest on."""
 
@@ -68,7 +70,13 @@ def kernel_file(text: SharedText) -> str:
 def device_files(kernels: Sequence[Compiled]) -> dict[str, str]:
     """The files by path in the project."""
     texts = {path: kernel_file(text) for path, text in kernel_files(kernels).items()}
-    return texts | files_around(kernels)
+    return with_used_runtime(texts | files_around(kernels))
+
+
+def with_used_runtime(files: Mapping[str, str]) -> dict[str, str]:
+    """All files of a project, whose runtime header has the functions that its kernels call."""
+    kernels = [text for path, text in files.items() if path.startswith("op_kernel/") and path not in RUNTIME]
+    return {**files, _RUNTIME_HEADER: with_used_functions(files[_RUNTIME_HEADER], kernels)}
 
 
 def files_around(kernels: Sequence[Compiled]) -> dict[str, str]:

@@ -15,30 +15,22 @@ protected:
     static constexpr uint8_t kAllCores = 0;
     static constexpr uint8_t kBlockCores = 2;
 
+    // The smaller of two numbers.
     __aicore__ static inline constexpr int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
 
+    // The larger of two numbers.
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 
-    // For a >= 0 and b > 0: the quotient rounded up, and the next multiple of `b`.
+    // The quotient rounded up, for a >= 0 and b > 0.
     __aicore__ static inline constexpr int64_t CeilDiv(int64_t a, int64_t b)
     {
         return (a + b - 1) / b;
     }
 
+    // The next multiple of `b`, for a >= 0 and b > 0.
     __aicore__ static inline constexpr int64_t RoundUp(int64_t a, int64_t b)
     {
         return (a + b - 1) / b * b;
-    }
-
-    // Quotient and remainder of division rounded down, for b != 0; C++ rounds towards zero.
-    __aicore__ static inline constexpr int64_t FloorDiv(int64_t a, int64_t b)
-    {
-        return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-    }
-
-    __aicore__ static inline constexpr int64_t FloorMod(int64_t a, int64_t b)
-    {
-        return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
     }
 
     // The number of blocks, and which block and vector core this is.
@@ -110,7 +102,7 @@ protected:
             AscendC::DataCopyPadExtParams<Element>());
     }
 
-    // The same, with zeros in the pad lanes.
+    // Rows from global memory to the unified buffer, with zeros in pad lanes up to the next block.
     template <typename Element>
     __aicore__ static inline void LoadRowsWithZeros(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
@@ -125,7 +117,8 @@ protected:
             AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
     }
 
-    // One row; pad lanes up to the next block hold garbage.
+    // One row from global memory to the unified buffer. Pad lanes up to the next block hold
+    // garbage.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t columns)
@@ -148,36 +141,6 @@ protected:
             AscendC::DataCopyExtParams(rows, columns * kSize,
                 (localPitch - RoundUp(columns, kBlock)) / kBlock,
                 (globalPitch - columns) * kSize, 0));
-    }
-
-    // One row, exactly its columns.
-    template <typename Element>
-    __aicore__ static inline void StoreRow(const AscendC::GlobalTensor<Element> &global,
-        const AscendC::LocalTensor<Element> &local, int64_t columns)
-    {
-        constexpr int64_t kSize = sizeof(Element);
-        AscendC::DataCopyPad(global, local,
-            AscendC::DataCopyExtParams(1, columns * kSize, 0, 0, 0));
-    }
-
-    // `rows` rows of a task, of `heads` a position, from its row `first` on to where their heads
-    // and positions are stored; `global` is the place of row 0. `run` rows leave in one copy at
-    // most: the heads of a position, or all positions of a single head.
-    template <typename Element>
-    __aicore__ static inline void StoreRuns(const AscendC::GlobalTensor<Element> &global,
-        const AscendC::LocalTensor<Element> &local, int64_t first, int64_t rows, int64_t run,
-        int64_t heads, int64_t columns, int64_t headPitch, int64_t positionPitch,
-        int64_t localPitch)
-    {
-        const int64_t pitch = heads == 1 ? positionPitch : headPitch;
-        int64_t row = 0;
-        while (row < rows) {
-            const int64_t taskRow = first + row;
-            const int64_t count = MinOf(run - taskRow % run, rows - row);
-            StoreRows(global[taskRow / heads * positionPitch + taskRow % heads * headPitch],
-                local[row * localPitch], count, columns, pitch, localPitch);
-            row += count;
-        }
     }
 
     // Rows of whole blocks from global memory to L1, as they are.
@@ -209,7 +172,7 @@ protected:
         AscendC::DataCopy(l1, global, matrix);
     }
 
-    // The same, row by row where the pitch exceeds the limit of one copy.
+    // A row-major matrix to Nz in L1, row by row where its pitch exceeds the limit of one copy.
     template <typename Element>
     __aicore__ static inline void LoadNzOfAnyPitch(const AscendC::LocalTensor<Element> &l1,
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
@@ -221,36 +184,6 @@ protected:
             for (int64_t row = 0; row < rows; ++row) {
                 LoadNz(l1[row * (kBlockBytes / sizeof(Element))], global[row * pitch], 1, columns,
                     columns, imageRows);
-            }
-        }
-    }
-
-    // The `heads` rows of some positions to Nz in L1, position by position, in an image of
-    // `imageRows` rows: in one copy, or in one each position where the pitch of positions exceeds
-    // its limit. The pitch of heads is within the limit.
-    template <typename Element>
-    __aicore__ static inline void LoadPositions(const AscendC::LocalTensor<Element> &l1,
-        const AscendC::GlobalTensor<Element> &global, int64_t positions, int64_t heads,
-        int64_t columns, int64_t positionPitch, int64_t headPitch, int64_t imageRows)
-    {
-        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
-        if (heads == 1 && positionPitch <= kMaxNd2NzPitch) {
-            LoadNz(l1, global, positions, columns, positionPitch, imageRows);
-        } else if (positionPitch <= kMaxNd2NzPitch) {
-            AscendC::Nd2NzParams matrices;
-            matrices.ndNum = positions;
-            matrices.nValue = heads;
-            matrices.dValue = columns;
-            matrices.srcNdMatrixStride = positionPitch;
-            matrices.srcDValue = headPitch;
-            matrices.dstNzC0Stride = imageRows;
-            matrices.dstNzNStride = 1;
-            matrices.dstNzMatrixStride = heads * kBlock;
-            AscendC::DataCopy(l1, global, matrices);
-        } else {
-            for (int64_t position = 0; position < positions; ++position) {
-                LoadNz(l1[position * heads * kBlock], global[position * positionPitch], heads,
-                    columns, headPitch, imageRows);
             }
         }
     }
@@ -292,21 +225,6 @@ protected:
         image.kExtension = columns * kFractal;
         image.mExtension = rows * kFractal;
         AscendC::LoadData(l0b, l1, image);
-    }
-
-    // `rows` x `columns` fractals of int8, from Nz in L1 with `imageRows` rows of squares of two
-    // fractals, to Zn in L0B, each square transposed; `rows`: of squares.
-    __aicore__ static inline void LoadTransposedInt8(const AscendC::LocalTensor<int8_t> &l0b,
-        const AscendC::LocalTensor<int8_t> &l1, int64_t rows, int64_t columns, int64_t imageRows)
-    {
-        AscendC::LoadData2dTransposeParams squares;
-        squares.repeatTimes = columns * kFractal / kBlockBytes;
-        squares.srcStride = imageRows;
-        squares.dstGap = 1;
-        for (int64_t row = 0; row < rows; ++row) {
-            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractal * kBlockBytes)],
-                l1[row * (kBlockBytes * kBlockBytes)], squares);
-        }
     }
 
     // The parameters of a product of `rows` x `depth` by `depth` x `columns`: it `starts` a sum in
@@ -363,7 +281,7 @@ protected:
         }
     }
 
-    // rows[r] *= blocks[r], rows[r] /= blocks[r], rows[r] -= blocks[r]: whole repeats of columns.
+    // rows[r] *= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -377,6 +295,7 @@ protected:
         }
     }
 
+    // rows[r] /= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void DivRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -390,6 +309,7 @@ protected:
         }
     }
 
+    // rows[r] -= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -403,14 +323,15 @@ protected:
         }
     }
 
-    // An instruction reads the copy whose banks its other operand leaves free, so that no banks
-    // conflict; a copy serves eight rows.
+    // Rows that one instruction takes with blocks: a copy of them serves eight rows.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t RowsAtOnce(int64_t count)
     {
         return kCopies == 1 ? count : kBlockLanes;
     }
 
+    // Where the copy of blocks begins whose banks the other operand leaves free, so that no banks
+    // conflict.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t CopyOffset(int64_t row, int64_t column)
     {
@@ -419,6 +340,7 @@ protected:
                                 - column % (kCopies * kRepeatLanes);
     }
 
+    // The strides of rows that stand `pitch` apart and take a block each.
     __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
     {
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
@@ -461,43 +383,7 @@ protected:
         AscendC::Duplicate(rows, value, lanes, count, 1, pitch / kBlockLanes);
     }
 
-    // `value` in lanes `begin` to `end` of a row, none if `end` is not above: by a mask up to the
-    // next whole repeat, then by a count.
-    __aicore__ static inline void FillInterval(const AscendC::LocalTensor<float> &row,
-        int64_t begin, int64_t end, float value)
-    {
-        const int64_t first = begin % kRepeatLanes;
-        if (first != 0 && begin < end) {
-            const int64_t base = begin - first;
-            const int64_t last = MinOf(end - base, kRepeatLanes);
-            uint64_t lanes[2] = {LanesBetween(first, last), 0};
-            AscendC::Duplicate(row[base], value, lanes, 1, 1, kRepeatLanes / kBlockLanes);
-            begin = base + last;
-        }
-        if (begin < end) {
-            AscendC::Duplicate(row[begin], value, end - begin);
-        }
-    }
-
-    // The same in `count` rows: by a mask for each repeat of columns that the interval touches.
-    __aicore__ static inline void FillIntervalOfRows(const AscendC::LocalTensor<float> &rows,
-        int64_t begin, int64_t end, float value, int64_t count, int64_t pitch)
-    {
-        for (int64_t c0 = begin - begin % kRepeatLanes; begin < end && c0 < end;
-             c0 += kRepeatLanes) {
-            uint64_t lanes[2] =
-                {LanesBetween(MaxOf(begin - c0, 0), MinOf(end - c0, kRepeatLanes)), 0};
-            AscendC::Duplicate(rows[c0], value, lanes, count, 1, pitch / kBlockLanes);
-        }
-    }
-
-    // The bits of the lanes of a repeat from `first` to before `last`, which is above 0.
-    __aicore__ static inline constexpr uint64_t LanesBetween(int64_t first, int64_t last)
-    {
-        return (~uint64_t(0) << first) & (~uint64_t(0) >> (kRepeatLanes - last));
-    }
-
-    // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
+    // The maximum of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
@@ -508,6 +394,7 @@ protected:
         }
     }
 
+    // The sum of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void SumOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)

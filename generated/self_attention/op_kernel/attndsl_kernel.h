@@ -15,30 +15,22 @@ protected:
     static constexpr uint8_t kAllCores = 0;
     static constexpr uint8_t kBlockCores = 2;
 
+    // The smaller of two numbers.
     __aicore__ static inline constexpr int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
 
+    // The larger of two numbers.
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 
-    // For a >= 0 and b > 0: the quotient rounded up, and the next multiple of `b`.
+    // The quotient rounded up, for a >= 0 and b > 0.
     __aicore__ static inline constexpr int64_t CeilDiv(int64_t a, int64_t b)
     {
         return (a + b - 1) / b;
     }
 
+    // The next multiple of `b`, for a >= 0 and b > 0.
     __aicore__ static inline constexpr int64_t RoundUp(int64_t a, int64_t b)
     {
         return (a + b - 1) / b * b;
-    }
-
-    // Quotient and remainder of division rounded down, for b != 0; C++ rounds towards zero.
-    __aicore__ static inline constexpr int64_t FloorDiv(int64_t a, int64_t b)
-    {
-        return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-    }
-
-    __aicore__ static inline constexpr int64_t FloorMod(int64_t a, int64_t b)
-    {
-        return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
     }
 
     // The number of blocks, and which block and vector core this is.
@@ -110,22 +102,8 @@ protected:
             AscendC::DataCopyPadExtParams<Element>());
     }
 
-    // The same, with zeros in the pad lanes.
-    template <typename Element>
-    __aicore__ static inline void LoadRowsWithZeros(const AscendC::LocalTensor<Element> &local,
-        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
-        int64_t globalPitch, int64_t localPitch)
-    {
-        constexpr int64_t kSize = sizeof(Element);
-        constexpr int64_t kBlock = kBlockBytes / kSize;
-        const int64_t pad = RoundUp(columns, kBlock) - columns;
-        AscendC::DataCopyPad(local, global,
-            AscendC::DataCopyExtParams(rows, columns * kSize, (globalPitch - columns) * kSize,
-                (localPitch - columns - pad) / kBlock, 0),
-            AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
-    }
-
-    // One row; pad lanes up to the next block hold garbage.
+    // One row from global memory to the unified buffer. Pad lanes up to the next block hold
+    // garbage.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t columns)
@@ -150,7 +128,7 @@ protected:
                 (globalPitch - columns) * kSize, 0));
     }
 
-    // One row, exactly its columns.
+    // One row from the unified buffer to global memory, exactly its columns.
     template <typename Element>
     __aicore__ static inline void StoreRow(const AscendC::GlobalTensor<Element> &global,
         const AscendC::LocalTensor<Element> &local, int64_t columns)
@@ -180,18 +158,6 @@ protected:
         }
     }
 
-    // Rows of whole blocks from global memory to L1, as they are.
-    template <typename Element>
-    __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
-        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
-        int64_t globalPitch, int64_t l1Pitch)
-    {
-        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
-        AscendC::DataCopy(l1, global,
-            AscendC::DataCopyParams(rows, columns / kBlock, (globalPitch - columns) / kBlock,
-                (l1Pitch - columns) / kBlock));
-    }
-
     // A row-major matrix to Nz in L1, in an image of `imageRows` rows. The last column group is
     // filled with zeros.
     template <typename Element>
@@ -209,7 +175,7 @@ protected:
         AscendC::DataCopy(l1, global, matrix);
     }
 
-    // The same, row by row where the pitch exceeds the limit of one copy.
+    // A row-major matrix to Nz in L1, row by row where its pitch exceeds the limit of one copy.
     template <typename Element>
     __aicore__ static inline void LoadNzOfAnyPitch(const AscendC::LocalTensor<Element> &l1,
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
@@ -294,21 +260,6 @@ protected:
         AscendC::LoadData(l0b, l1, image);
     }
 
-    // `rows` x `columns` fractals of int8, from Nz in L1 with `imageRows` rows of squares of two
-    // fractals, to Zn in L0B, each square transposed; `rows`: of squares.
-    __aicore__ static inline void LoadTransposedInt8(const AscendC::LocalTensor<int8_t> &l0b,
-        const AscendC::LocalTensor<int8_t> &l1, int64_t rows, int64_t columns, int64_t imageRows)
-    {
-        AscendC::LoadData2dTransposeParams squares;
-        squares.repeatTimes = columns * kFractal / kBlockBytes;
-        squares.srcStride = imageRows;
-        squares.dstGap = 1;
-        for (int64_t row = 0; row < rows; ++row) {
-            AscendC::LoadDataWithTranspose(l0b[row * columns * (kFractal * kBlockBytes)],
-                l1[row * (kBlockBytes * kBlockBytes)], squares);
-        }
-    }
-
     // The parameters of a product of `rows` x `depth` by `depth` x `columns`: it `starts` a sum in
     // L0C, or is added to the one there. Events order the pipes, so that there is no unit flag.
     __aicore__ static inline AscendC::MmadParams ProductParams(
@@ -363,7 +314,7 @@ protected:
         }
     }
 
-    // rows[r] *= blocks[r], rows[r] /= blocks[r], rows[r] -= blocks[r]: whole repeats of columns.
+    // rows[r] *= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -377,6 +328,7 @@ protected:
         }
     }
 
+    // rows[r] /= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void DivRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -390,6 +342,7 @@ protected:
         }
     }
 
+    // rows[r] -= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -403,14 +356,15 @@ protected:
         }
     }
 
-    // An instruction reads the copy whose banks its other operand leaves free, so that no banks
-    // conflict; a copy serves eight rows.
+    // Rows that one instruction takes with blocks: a copy of them serves eight rows.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t RowsAtOnce(int64_t count)
     {
         return kCopies == 1 ? count : kBlockLanes;
     }
 
+    // Where the copy of blocks begins whose banks the other operand leaves free, so that no banks
+    // conflict.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t CopyOffset(int64_t row, int64_t column)
     {
@@ -419,6 +373,7 @@ protected:
                                 - column % (kCopies * kRepeatLanes);
     }
 
+    // The strides of rows that stand `pitch` apart and take a block each.
     __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
     {
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
@@ -479,25 +434,13 @@ protected:
         }
     }
 
-    // The same in `count` rows: by a mask for each repeat of columns that the interval touches.
-    __aicore__ static inline void FillIntervalOfRows(const AscendC::LocalTensor<float> &rows,
-        int64_t begin, int64_t end, float value, int64_t count, int64_t pitch)
-    {
-        for (int64_t c0 = begin - begin % kRepeatLanes; begin < end && c0 < end;
-             c0 += kRepeatLanes) {
-            uint64_t lanes[2] =
-                {LanesBetween(MaxOf(begin - c0, 0), MinOf(end - c0, kRepeatLanes)), 0};
-            AscendC::Duplicate(rows[c0], value, lanes, count, 1, pitch / kBlockLanes);
-        }
-    }
-
     // The bits of the lanes of a repeat from `first` to before `last`, which is above 0.
     __aicore__ static inline constexpr uint64_t LanesBetween(int64_t first, int64_t last)
     {
         return (~uint64_t(0) << first) & (~uint64_t(0) >> (kRepeatLanes - last));
     }
 
-    // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
+    // The maximum of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
@@ -508,6 +451,7 @@ protected:
         }
     }
 
+    // The sum of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void SumOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)

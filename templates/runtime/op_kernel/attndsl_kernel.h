@@ -15,27 +15,31 @@ protected:
     static constexpr uint8_t kAllCores = 0;
     static constexpr uint8_t kBlockCores = 2;
 
+    // The smaller of two numbers.
     __aicore__ static inline constexpr int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
 
+    // The larger of two numbers.
     __aicore__ static inline constexpr int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
 
-    // For a >= 0 and b > 0: the quotient rounded up, and the next multiple of `b`.
+    // The quotient rounded up, for a >= 0 and b > 0.
     __aicore__ static inline constexpr int64_t CeilDiv(int64_t a, int64_t b)
     {
         return (a + b - 1) / b;
     }
 
+    // The next multiple of `b`, for a >= 0 and b > 0.
     __aicore__ static inline constexpr int64_t RoundUp(int64_t a, int64_t b)
     {
         return (a + b - 1) / b * b;
     }
 
-    // Quotient and remainder of division rounded down, for b != 0; C++ rounds towards zero.
+    // The quotient rounded down, for b != 0; C++ rounds towards zero.
     __aicore__ static inline constexpr int64_t FloorDiv(int64_t a, int64_t b)
     {
         return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
     }
 
+    // The remainder of a quotient rounded down, for b != 0; C++ rounds towards zero.
     __aicore__ static inline constexpr int64_t FloorMod(int64_t a, int64_t b)
     {
         return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
@@ -110,7 +114,7 @@ protected:
             AscendC::DataCopyPadExtParams<Element>());
     }
 
-    // The same, with zeros in the pad lanes.
+    // Rows from global memory to the unified buffer, with zeros in pad lanes up to the next block.
     template <typename Element>
     __aicore__ static inline void LoadRowsWithZeros(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
@@ -125,7 +129,8 @@ protected:
             AscendC::DataCopyPadExtParams<Element>(true, 0, pad, 0));
     }
 
-    // One row; pad lanes up to the next block hold garbage.
+    // One row from global memory to the unified buffer. Pad lanes up to the next block hold
+    // garbage.
     template <typename Element>
     __aicore__ static inline void LoadRow(const AscendC::LocalTensor<Element> &local,
         const AscendC::GlobalTensor<Element> &global, int64_t columns)
@@ -150,7 +155,7 @@ protected:
                 (globalPitch - columns) * kSize, 0));
     }
 
-    // One row, exactly its columns.
+    // One row from the unified buffer to global memory, exactly its columns.
     template <typename Element>
     __aicore__ static inline void StoreRow(const AscendC::GlobalTensor<Element> &global,
         const AscendC::LocalTensor<Element> &local, int64_t columns)
@@ -209,7 +214,7 @@ protected:
         AscendC::DataCopy(l1, global, matrix);
     }
 
-    // The same, row by row where the pitch exceeds the limit of one copy.
+    // A row-major matrix to Nz in L1, row by row where its pitch exceeds the limit of one copy.
     template <typename Element>
     __aicore__ static inline void LoadNzOfAnyPitch(const AscendC::LocalTensor<Element> &l1,
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
@@ -363,7 +368,7 @@ protected:
         }
     }
 
-    // rows[r] *= blocks[r], rows[r] /= blocks[r], rows[r] -= blocks[r]: whole repeats of columns.
+    // rows[r] *= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void MulRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -377,6 +382,7 @@ protected:
         }
     }
 
+    // rows[r] /= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void DivRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -390,6 +396,7 @@ protected:
         }
     }
 
+    // rows[r] -= blocks[r]: whole repeats of columns.
     template <int64_t kCopies>
     __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
         const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
@@ -403,14 +410,15 @@ protected:
         }
     }
 
-    // An instruction reads the copy whose banks its other operand leaves free, so that no banks
-    // conflict; a copy serves eight rows.
+    // Rows that one instruction takes with blocks: a copy of them serves eight rows.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t RowsAtOnce(int64_t count)
     {
         return kCopies == 1 ? count : kBlockLanes;
     }
 
+    // Where the copy of blocks begins whose banks the other operand leaves free, so that no banks
+    // conflict.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t CopyOffset(int64_t row, int64_t column)
     {
@@ -419,6 +427,7 @@ protected:
                                 - column % (kCopies * kRepeatLanes);
     }
 
+    // The strides of rows that stand `pitch` apart and take a block each.
     __aicore__ static inline AscendC::BinaryRepeatParams OfBlocks(int64_t pitch)
     {
         return AscendC::BinaryRepeatParams(1, 1, 0, pitch / kBlockLanes, pitch / kBlockLanes, 1);
@@ -479,7 +488,8 @@ protected:
         }
     }
 
-    // The same in `count` rows: by a mask for each repeat of columns that the interval touches.
+    // `value` in lanes `begin` to `end` of `count` rows, none if `end` is not above: by a mask for
+    // each repeat of columns that the interval touches.
     __aicore__ static inline void FillIntervalOfRows(const AscendC::LocalTensor<float> &rows,
         int64_t begin, int64_t end, float value, int64_t count, int64_t pitch)
     {
@@ -497,7 +507,7 @@ protected:
         return (~uint64_t(0) << first) & (~uint64_t(0) >> (kRepeatLanes - last));
     }
 
-    // The maximum, or the sum, of each block of 8 lanes of `count` rows, whole repeats of columns.
+    // The maximum of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void MaxOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
@@ -508,6 +518,7 @@ protected:
         }
     }
 
+    // The sum of each block of 8 lanes of `count` rows, whole repeats of columns.
     __aicore__ static inline void SumOfBlocks(const AscendC::LocalTensor<float> &results,
         const AscendC::LocalTensor<float> &rows, int64_t count, int64_t columns,
         int64_t resultPitch, int64_t pitch)
