@@ -39,6 +39,7 @@ from attndsl.lowering.work_partition import (
     with_item_order,
 )
 from attndsl.target import Device
+from attndsl.tile.buffers import DOUBLE_BUFFER
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, INT8_DEPTH
 from attndsl.tile.instructions.units import (
     BLOCK_HALVES,
@@ -116,6 +117,7 @@ def first_draft(
         constants=(
             *_of_device(signature.dtype),
             *inventory.constants,
+            _DOUBLE_BUFFER,
             *_EXTREMES,
         ),
         requirements=(*limits, *inventory.requirements),
@@ -136,6 +138,9 @@ def _of_device(dtype: str) -> Iterator[Constant]:
         yield Constant(INT8_DEPTH, "columns of a cube fractal of int8", of_device=True)
 
 
+_DOUBLE_BUFFER = Constant(
+    DOUBLE_BUFFER, "slots of a buffer that is filled while the other is used; ids of events count on it"
+)
 _EXTREMES = (
     Constant(LOWEST, "initial row maximum: no key seen yet"),
     Constant(SMALLEST, "smallest normal number, the sum of a row without keys"),

@@ -26,6 +26,10 @@ NUMPY_DTYPES: dict[str, np.dtype] = {
 }
 
 
+DOUBLE_BUFFER = Named(2, "doubleBuffer")
+"""The slots of a buffer of which one is filled while the other is used."""
+
+
 def item_bytes(dtype: str) -> int:
     """Bytes of one element."""
     return NUMPY_DTYPES[dtype].itemsize

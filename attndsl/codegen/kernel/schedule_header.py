@@ -16,8 +16,6 @@ from attndsl.codegen.kernel.device_header import HALF_BANK_ROW, SCOPE, capacity_
 from attndsl.codegen.kernel.schedule_limits import limits, meanings
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import (
-    DOUBLE_BUFFER,
-    DOUBLE_BUFFERED,
     address_constant,
     constant,
     size_constant,
@@ -125,23 +123,13 @@ def schedule_text(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",
         of_device=constants_of_device(program),
-        fixed=(
-            *(_text(item) for item in whole if not item.option and item.definition is None),
-            *_slot_numbers(program),
-        ),
+        fixed=tuple(_text(item) for item in whole if not item.option and item.definition is None),
         options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple(_assertions(program)),
         memories=memories(program, spelling),
         says=says,
     )
-
-
-def _slot_numbers(program: Program) -> Iterator[ConstantText]:
-    """The slots of buffers that have several. Ids of events are counted by it, so that it is no option."""
-    if any(buffer.slots == DOUBLE_BUFFERED for buffer in program.buffers()):
-        meaning = "slots of a buffer that is filled while the other slot is used; ids of events count on it"
-        yield ConstantText("int32_t", DOUBLE_BUFFER, str(DOUBLE_BUFFERED), meaning)
 
 
 def _assertions(program: Program) -> Iterator[tuple[str, str]]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.expr import Load, Scope, Symbol
 from attndsl.expr.reductions import Fold
+from attndsl.tile.buffers import DOUBLE_BUFFER
 from attndsl.tile.naming import global_name, list_name
 
 ENTRY_SIZE = "SizeFromEnd"
 """The function that tells a size of a tensor in a list: of the list, the tensor's number, the dimension
 counted from the last."""
-
-DOUBLE_BUFFERED, DOUBLE_BUFFER = 2, "kDoubleBuffer"
-"""The slots of a buffer that is written while another slot is read, and the schedule's constant for them."""
 
 _DTYPES = {
     "float32": "float",
@@ -55,7 +53,7 @@ def size_constant(buffer: str) -> str:
 
 def slots_constant(slots: int) -> str:
     """How a number of slots above 1 is spelled."""
-    return DOUBLE_BUFFER if slots == DOUBLE_BUFFERED else str(slots)
+    return constant(DOUBLE_BUFFER.name) if slots == DOUBLE_BUFFER.value else str(slots)
 
 
 def scalar(symbol: Symbol) -> str:

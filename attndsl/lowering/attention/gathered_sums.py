@@ -38,6 +38,8 @@ from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement,
 GROWTH_LIMIT = 8.0
 """By so much a score may be above the maximum that its row has: a weight is 2,981 at most, fp16 holds it."""
 _GREW, _S0 = Symbol("grew"), Symbol("s0")
+_RING_ROW = Symbol("ringRow")
+"""The first row of a step in the ring of weighted sums."""
 
 
 def _is_quantized(context: Context) -> bool:
@@ -145,8 +147,12 @@ def _block_of_step(context: Context, row: Expr) -> Expr:
 def _rows_of_item(context: Context) -> GlobalRegion:
     """The rows of a step in the slot of their item."""
     size = context.padded_value_size
-    first = item_slot(context) * context.rows.rows_per_task(context) + ROW_BEGIN + R0
-    return out_ring(context).region(first * size, 1, STEP_ROWS * size)
+    return out_ring(context).region(_row_of_item(context) * size, 1, STEP_ROWS * size)
+
+
+def _row_of_item(context: Context) -> Expr:
+    """Where the rows of a step begin in the ring of weighted sums."""
+    return item_slot(context) * context.rows.rows_per_task(context) + ROW_BEGIN + R0
 
 
 def rescale_sums(context: Context) -> Stage:
@@ -194,7 +200,8 @@ def rescale_sums(context: Context) -> Stage:
 
 
 def _rescaled(context: Context, following: Expr) -> list[Statement]:
-    b, place = vector_buffers(context), _rows_of_item(context)
+    b, size = vector_buffers(context), context.padded_value_size
+    place = out_ring(context).region(_RING_ROW * size, 1, STEP_ROWS * size)
     rows = whole(b.partial, 0, STEP_ROWS * context.padded_value_size)
     body = seq(
         LoadRows(dst=rows, src=place, where=context.where),
@@ -203,7 +210,7 @@ def _rescaled(context: Context, following: Expr) -> list[Statement]:
         scale_rows(context, "Mul", b.partial, 0, b.row_blocks),
         StoreRows(dst=place, src=rows, where=context.where),
     )
-    return [Alloc(buffers=(b.partial,), body=body)]
+    return [Let(symbol=_RING_ROW, value=_row_of_item(context)), Alloc(buffers=(b.partial,), body=body)]
 
 
 def load_sums(context: Context, target: Buffer) -> Statement:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Compare, Expr, Symbol, ceil_div, minimum, select
+from attndsl.expr import Compare, Const, Expr, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.item_steps import first_step, key_steps
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
@@ -24,8 +24,10 @@ from attndsl.lowering.emit.loop_scalars import (
     FIRST_QUERY,
     HALF,
     HALF_QUERIES,
+    HALF_SLOT,
     HALVES,
     HEADS,
+    ITEM_SLOT,
     QUERIES,
     ROWS_OF_TASK,
     SLOT,
@@ -38,7 +40,7 @@ from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.positioned_rows import PositionedRows
-from attndsl.tile.buffers import Buffer
+from attndsl.tile.buffers import DOUBLE_BUFFER, Buffer
 from attndsl.tile.scalars import free
 from attndsl.tile.statements import If, Let, Note, Shared, Stage, Statement, seq
 
@@ -118,7 +120,7 @@ def count_halves(context: Context) -> list[Statement]:
     if not context.halves:
         return []
     return [
-        Let(symbol=HALVES, value=select(context.rows_per_band < ROWS_OF_TASK, 2, 1)),
+        Let(symbol=HALVES, value=select(context.rows_per_band < ROWS_OF_TASK, context.most_halves, 1)),
         Let(symbol=HALF_QUERIES, value=ceil_div(TASK_QUERIES, HALVES)),
     ]
 
@@ -127,7 +129,11 @@ def of_half(context: Context, stage: Stage) -> Stage:
     """A stage with the scalars of the rows of its step's half."""
     if not context.halves or stage.awaits or stage.warms is not None:
         return stage
-    scalars = [Let(symbol=HALF, value=TILE % HALVES), *_rows_of_half(context)]
+    scalars = [
+        Let(symbol=HALF, value=TILE % HALVES),
+        Let(symbol=HALF_SLOT, value=ITEM_SLOT * context.most_halves + HALF),
+        *_rows_of_half(context),
+    ]
     scalars += context.rows.rows_of_this_aiv(context)
     return stage.with_children((seq(*scalars, stage.body),))
 
@@ -143,7 +149,8 @@ def _rows_of_half(context: Context) -> list[Statement]:
 
 def of_queries(context: Context, query: Buffer, load: Statement, body: Statement) -> Statement:
     """The scores of a tile: the first one of a half loads its queries, which the last one gives back."""
-    slot = Let(symbol=_QUERY_SLOT, value=(items_begun(context) * HALVES + HALF) % query.slots)
+    slots = DOUBLE_BUFFER if query.slots == DOUBLE_BUFFER.value else Const(query.slots)
+    slot = Let(symbol=_QUERY_SLOT, value=(items_begun(context) * HALVES + HALF) % slots)
     first, last = first_step(context), Compare(">=", TILE, key_steps(context) - HALVES)
     filled = seq(Note(text="query rows of the half to L1"), load)
     return seq(slot, _held(query, _QUERY_SLOT, first, last, filled, body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Scope, Symbol
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import HALF, ITEM_SLOT, R0, SLOT, TILE
+from attndsl.lowering.emit.loop_scalars import HALF_SLOT, ITEM_SLOT, R0, SLOT, TILE
 from attndsl.tile.statements import Let, Statement
 
 
@@ -33,7 +33,7 @@ def score_slot(context: Context) -> Expr:
 def item_slot(context: Context) -> Expr:
     """Where the state of the running item stands among that of the items in flight."""
     if context.halves:
-        return ITEM_SLOT * 2 + HALF
+        return HALF_SLOT
     return ITEM_SLOT if context.continuous else Const(0)
 
 

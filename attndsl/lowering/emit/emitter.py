@@ -213,7 +213,12 @@ class Emitter:
     @property
     def item_slots(self) -> Expr:
         """Slots for the state of items in flight in a continuous pipeline: halves have one each."""
-        return self.ring * 2 if self.halves else self.ring
+        return self.ring * self.most_halves if self.halves else self.ring
+
+    @property
+    def most_halves(self) -> Named:
+        """Halves of a task, at most."""
+        return self.inventory.constant("mostHalves", 2, "halves of a task, at most")
 
     @property
     def base_n(self) -> Named:

@@ -25,8 +25,8 @@ constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
 constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
 constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows reach back to
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
-// slots of a buffer that is filled while the other slot is used; ids of events count on it
-constexpr int32_t kDoubleBuffer = 2;
+// slots of a buffer that is filled while the other is used; ids of events count on it
+constexpr int64_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most

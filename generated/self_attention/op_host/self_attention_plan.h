@@ -185,6 +185,7 @@ struct Kernel {
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
     // its tiling function
@@ -551,7 +552,8 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionTiling &tiling)
     const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.outRingOffset = 0;
     tiling.outRingPart =
-        RoundUp(kernel.ring * 2 * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+        RoundUp(kernel.ring * kernel.mostHalves * tiling.rowsPerTask * kernel.paddedValueSize
+            * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the row maxima of key splits
@@ -922,6 +924,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -988,6 +991,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1022,6 +1026,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1091,6 +1096,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1155,6 +1161,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1353,6 +1360,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1386,6 +1394,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1450,6 +1459,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;

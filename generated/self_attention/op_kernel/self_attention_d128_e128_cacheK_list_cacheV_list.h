@@ -207,8 +207,8 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 cubeSteps_[slot].tile = tile;
-                cubeSteps_[slot].cacheVRows = cacheVRows;
                 cubeSteps_[slot].itemSlot = itemSlot;
+                cubeSteps_[slot].cacheVRows = cacheVRows;
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
@@ -354,7 +354,7 @@ private:
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
         found.firstToken = RowsBefore(found.batch);
-        found.halves = kRowsPerBand < rowsOfTask ? 2 : 1;
+        found.halves = kRowsPerBand < rowsOfTask ? kMostHalves : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd =
             MinOf(tokenOffsetGm_.GetValue(found.batch), SizeFromEnd(cacheKList_, found.batch, 2));
@@ -431,7 +431,7 @@ private:
         const int64_t keyTile =
             work.kvHead * (tiling_.cacheKIsLayers ? tiling_.headDim : cacheKRows * tiling_.headDim)
                 + firstKey * tiling_.cacheKStrideT;
-        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % 2;
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             if (tile < work.halves) {
@@ -514,6 +514,7 @@ private:
         int64_t slot, int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -586,8 +587,7 @@ private:
                 if (tile > work.halves - 1) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + band)
-                    * kPaddedValueSize],
+                StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
                     productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
                     bandFractals * kFractal);
                 SetAtomicNone();
@@ -679,6 +679,7 @@ private:
     __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -687,8 +688,8 @@ private:
         const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[halfSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[halfSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -697,6 +698,7 @@ private:
         int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -743,11 +745,10 @@ private:
             Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
                 stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], tileStat_,
-                stepRows);
+            Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0],
-                rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_, stepRows);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + halfSlot * kRowsPerVector],
+                newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -760,8 +761,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_,
-                stepRows);
+            CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -786,12 +786,11 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
-            Mul(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+            Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], tileSum_, rows);
+            Add(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector], tileSum_,
+                rows);
         }
     }
 
@@ -801,6 +800,7 @@ private:
         int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -824,15 +824,13 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                        LoadRow(partial_,
-                            outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask
-                                + rowBegin + r0)
-                                * kPaddedValueSize],
+                        LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
                             stepRows * kPaddedValueSize);
                         WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                         SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
@@ -847,10 +845,8 @@ private:
                             kPaddedValueSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
-                        StoreRow(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask
-                            + rowBegin + r0)
-                            * kPaddedValueSize],
-                            partial_, stepRows * kPaddedValueSize);
+                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
+                            stepRows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                     }
@@ -865,6 +861,7 @@ private:
     __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
@@ -879,9 +876,8 @@ private:
                 const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector],
-                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kSmallest),
-                    stepRows);
+                Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
+                    rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
@@ -889,8 +885,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
                 if (tile < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
-                            + r0)
+                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -900,8 +895,8 @@ private:
                 if (work.keySteps <= tile) {
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
-                SpreadOverBlocks<2>(resultBlocks_,
-                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kResultRowsPerStep);
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 WaitFlag<HardEvent::MTE3_V>(kResultFree);
@@ -923,8 +918,7 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
-                            + r0)
+                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -933,10 +927,10 @@ private:
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut_,
-                    rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kResultRowsPerStep);
-                SpreadOverBlocks<1>(sumOut_,
-                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kResultRowsPerStep);
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + halfSlot * kRowsPerVector],
+                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + halfSlot * kRowsPerVector],
+                    kResultRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
@@ -1040,7 +1034,7 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, cacheVRows, itemSlot;
+        int64_t tile, itemSlot, cacheVRows;
     } cubeSteps_[kRing]{};
     struct VectorStep {
         int64_t tile, itemSlot;

@@ -891,14 +891,13 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                        LoadRow(partial_,
-                            outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                                * kPaddedValueSize],
+                        LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
                             stepRows * kPaddedValueSize);
                         WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                         SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
@@ -912,9 +911,8 @@ private:
                             kPaddedValueSize);
                         SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
-                        StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
-                            partial_, stepRows * kPaddedValueSize);
+                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
+                            stepRows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                     }

@@ -22,10 +22,11 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kMostHalves = 2;  // halves of a task, at most
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
-// slots of a buffer that is filled while the other slot is used; ids of events count on it
-constexpr int32_t kDoubleBuffer = 2;
+// slots of a buffer that is filled while the other is used; ids of events count on it
+constexpr int64_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
@@ -91,9 +92,9 @@ constexpr uint32_t
     kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     // running maximum of each row, of items in flight
-    kRowMaxSlotBytes = kRing * 2 * kRowsPerVector * 4,
+    kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // running sum of each row, of items in flight
-    kRowSumSlotBytes = kRing * 2 * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     kNewKeySlotBytes = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlotBytes = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
     // a row statistic, two blocks a row

@@ -208,11 +208,12 @@ struct Kernel {
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
     // which values it has of largeTiles, queriesPerTask, smallPositions
     int64_t largeTilesForm = 0;
-    int64_t rowsPerTaskForm = 0;  // which values it has of rowsPerTask, outRingPart
+    int64_t rowsPerTaskForm = 0;  // which values it has of rowsPerTask
     // its tiling function
     SelfAttentionPaEncoderTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
 };
@@ -621,9 +622,9 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPaEncoderTiling &t
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
     tiling.outRingPart =
-        kernel.rowsPerTaskForm == 0
-            ? RoundUp(
-                kernel.ring * 2 * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+        kernel.mostHalves > 0
+            ? RoundUp(kernel.ring * kernel.mostHalves * tiling.rowsPerTask
+                * kernel.paddedValueSize * kBytesOfFloat32,
                 kWorkspaceAlignment)
             : RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
                 kWorkspaceAlignment);
@@ -807,6 +808,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -888,6 +890,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -911,6 +914,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -936,6 +940,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 2;
@@ -959,6 +964,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -981,6 +987,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &Tile;
@@ -1180,6 +1187,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 2;

@@ -176,8 +176,8 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 cubeSteps_[slot].tile = tile;
-                cubeSteps_[slot].keyStart = keyStart;
                 cubeSteps_[slot].itemSlot = itemSlot;
+                cubeSteps_[slot].keyStart = keyStart;
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
@@ -321,7 +321,7 @@ private:
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
-        found.halves = kRowsPerBand < rowsOfTask ? 2 : 1;
+        found.halves = kRowsPerBand < rowsOfTask ? kMostHalves : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd =
             MinOf(tiling_.seqLenIs2Batch
@@ -384,7 +384,7 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % 2;
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             if (tile < work.halves) {
@@ -470,6 +470,7 @@ private:
         int64_t slot, int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -542,8 +543,7 @@ private:
                 if (tile > work.halves - 1) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + band)
-                    * kPaddedValueSize],
+                StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
                     productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
                     bandFractals * kFractal);
                 SetAtomicNone();
@@ -595,6 +595,7 @@ private:
     __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -603,8 +604,8 @@ private:
         const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[halfSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[halfSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
@@ -613,6 +614,7 @@ private:
         int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -659,11 +661,10 @@ private:
             Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
                 stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], tileStat_,
-                stepRows);
+            Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0],
-                rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_, stepRows);
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + halfSlot * kRowsPerVector],
+                newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -676,8 +677,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], newMax_,
-                stepRows);
+            CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -717,12 +717,11 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
-            Mul(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
+            Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector],
-                rowSum_[(itemSlot * 2 + halfOfTask) * kRowsPerVector], tileSum_, rows);
+            Add(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector], tileSum_,
+                rows);
         }
     }
 
@@ -732,6 +731,7 @@ private:
         int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -752,14 +752,12 @@ private:
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
                 if (grew) {
+                    const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
                     auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                     WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                     SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    LoadRow(partial,
-                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
-                            + r0)
-                            * kPaddedValueSize],
+                    LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                     WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                     SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
@@ -771,10 +769,8 @@ private:
                     PipeBarrier<PIPE_V>();
                     MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                    StoreRow(outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask
-                        + rowBegin + r0)
-                        * kPaddedValueSize],
-                        partial, stepRows * kPaddedValueSize);
+                    StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
+                        stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                     SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                     partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
@@ -789,6 +785,7 @@ private:
     __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
         const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
         const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
@@ -803,17 +800,15 @@ private:
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector],
-                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], float(kSmallest),
-                    stepRows);
+                Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
+                    rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(partial,
-                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
-                            + r0)
+                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -822,8 +817,8 @@ private:
                 if (work.keySteps <= tile) {
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
-                SpreadOverBlocks<2>(rowBlocks_,
-                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 {
@@ -853,8 +848,7 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut,
-                        outRingGm_[((itemSlot * 2 + halfOfTask) * tiling_.rowsPerTask + rowBegin
-                            + r0)
+                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
@@ -863,10 +857,8 @@ private:
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut,
-                    rowMax_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut,
-                    rowSum_[r0 + (itemSlot * 2 + halfOfTask) * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
@@ -1006,7 +998,7 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, keyStart, itemSlot;
+        int64_t tile, itemSlot, keyStart;
     } cubeSteps_[kRing]{};
     struct VectorStep {
         int64_t tile, itemSlot;

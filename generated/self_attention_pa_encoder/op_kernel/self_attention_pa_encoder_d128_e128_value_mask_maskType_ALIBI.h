@@ -708,14 +708,13 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                        LoadRow(partial,
-                            outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                                * kPaddedValueSize],
+                        LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
                             stepRows * kPaddedValueSize);
                         WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                         SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
@@ -728,9 +727,8 @@ private:
                         MulRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize,
                             kPaddedValueSize);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                        StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
-                            partial, stepRows * kPaddedValueSize);
+                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
+                            stepRows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                         partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;

@@ -24,8 +24,8 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
-// slots of a buffer that is filled while the other slot is used; ids of events count on it
-constexpr int32_t kDoubleBuffer = 2;
+// slots of a buffer that is filled while the other is used; ids of events count on it
+constexpr int64_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most

@@ -781,14 +781,13 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                        LoadRow(partial,
-                            outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                                * kPaddedHeadSize],
+                        LoadRow(partial, outRingGm_[ringRow * kPaddedHeadSize],
                             stepRows * kPaddedHeadSize);
                         WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                         SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
@@ -801,9 +800,8 @@ private:
                         MulRows<2>(partial, resultBlocks_, stepRows, kPaddedHeadSize,
                             kPaddedHeadSize);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                        StoreRow(outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedHeadSize],
-                            partial, stepRows * kPaddedHeadSize);
+                        StoreRow(outRingGm_[ringRow * kPaddedHeadSize], partial,
+                            stepRows * kPaddedHeadSize);
                         SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                         partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
