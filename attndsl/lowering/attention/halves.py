@@ -34,7 +34,7 @@ from attndsl.lowering.emit.loop_scalars import (
     TASK_ROWS,
     TILE,
 )
-from attndsl.lowering.masks.visibility import later_positions_see_more
+from attndsl.lowering.masks.visibility import later_positions_begin_later
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.positioned_rows import PositionedRows
@@ -62,7 +62,8 @@ ALTERNATING_HALVES = Way[Context](
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
         (f"with {BAND_ROWS} rows a task or fewer", lambda context: context.schedule.max_rows <= BAND_ROWS),
         ("unless tasks have neighbouring positions of a batch row", _rows_are_not_cut),
-        ("where later positions see more keys", later_positions_see_more),
+        # a task begins with the first key of its first half
+        ("in a window that moves with the positions", later_positions_begin_later),
         # which they are is found for all rows of an item
         ("where tiles that no row sees are left out", numbers_tiles),
         ('with "most" rows a task', lambda context: context.schedule.task_rows != "even"),
@@ -118,7 +119,7 @@ def count_halves(context: Context) -> list[Statement]:
     if not context.halves:
         return []
     return [
-        Let(symbol=HALVES, value=select(context.rows_per_band < ROWS_OF_TASK, 2, 1)),
+        Let(symbol=HALVES, value=select(context.max_rows < ROWS_OF_TASK, 2, 1)),
         Let(symbol=HALF_QUERIES, value=ceil_div(TASK_QUERIES, HALVES)),
     ]
 

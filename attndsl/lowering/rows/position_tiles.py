@@ -76,15 +76,19 @@ class PositionTiles:
             tiles = ceil_div(positions, tiling_field_ref(self.per_task))
             add(self.tiles, tiles, "tasks that share the query positions of a batch row")
             return
-        add(
-            "queriesPerSmallTask",
-            positions_of_rows(emit.rows_per_band, heads),
-            "query positions of a small task, one band of rows",
-        )
+        few, meaning = positions_of_rows(emit.rows_per_band, heads), "one band of rows"
+        pairs: Expr | None = None
+        if self.halves and emit.longest_first:
+            most = emit.inventory.host_number("queriesPerHalf", most, "query positions of a half, at most")
+            pairs = self._pairs_in_even_rounds(emit, most, tokens)
+            few, meaning = select(pairs > 0, most, few), "one band of rows, or as many as a half has"
+        add("queriesPerSmallTask", few, f"query positions of a small task, {meaning}")
         few = tiling_field_ref("queriesPerSmallTask")
         most = emit.inventory.host_number("queriesPerLargeTask", most, "query positions of a large task")
         large = self._large_tiles(emit, few, most, tokens)
-        if self.halves:
+        if pairs is not None:
+            large, most = self._even_pairs(emit, pairs, large, most)
+        elif self.halves:
             large, most = self._with_halves(emit, large, few, most, tokens)
         add("largeTiles", large, "large tasks that share the query positions of a batch row")
         count = tiling_field_ref("largeTiles")
@@ -190,6 +194,41 @@ class PositionTiles:
         total, parts = _share(emit)
         pays = (each > most) & (filled >= CORES) & (rounds * each * parts <= busiest * total)
         return select(pays, count, large), select(pays, each, most)
+
+    @staticmethod
+    def _pairs_in_even_rounds(emit: Emitter, half: Expr, tokens: Expr | None) -> Expr:
+        """Tasks of two halves of a batch row, where the longest come first; none if they fill no two rounds.
+
+        Blocks take one round in one direction and the next in the other. With an even number of rounds each
+        has as many keys, and small tasks, which are the shortest, even out the rest.
+        """
+        positions, number = emit.signature.extents["Q"], emit.inventory.host_number
+        abreast = emit.signature.extents["B"] * _head_tasks_on_host()
+        full = number(
+            "fullPairs", positions // (2 * half), "tasks of two halves that a batch row's positions fill"
+        )
+        rounds = number("evenRounds", abreast * full // (2 * CORES) * 2, "rounds of them, an even number")
+        pairs = rounds * CORES // maximum(abreast, 1)
+        if tokens is not None:
+            # batch rows shorter than the longest have fewer
+            filled = tokens // (2 * half) * _head_tasks_on_host()
+            pairs = select(filled < 2 * CORES, 0, pairs)
+        return number("pairs", pairs, "tasks of two halves of a batch row")
+
+    @staticmethod
+    def _even_pairs(emit: Emitter, pairs: Expr, large: Expr, half: Expr) -> tuple[Expr, Expr]:
+        """Large tasks of a batch row and their positions, with ``pairs`` of two halves where there are any.
+
+        These have equally many positions: all that whole small tasks leave.
+        """
+        positions, number = emit.signature.extents["Q"], emit.inventory.host_number
+        small = round_up(maximum(0, positions - pairs * (2 * half)), half)
+        each = number(
+            "queriesPerPair",
+            ceil_div(maximum(0, positions - small), maximum(pairs, 1)),
+            "query positions of such a task",
+        )
+        return select(pairs > 0, pairs, large), select(pairs > 0, each, half)
 
     # In the kernel ----------------------------------------------------------------------------------------
 
