@@ -197,23 +197,28 @@ class PositionTiles:
 
     @staticmethod
     def _pairs_in_even_rounds(emit: Emitter, half: Expr, tokens: Expr | None) -> Expr:
-        """Tasks of two halves of a batch row, where the longest come first; none if they fill no two rounds.
+        """Tasks of two halves of a batch row, where the longest come first.
 
-        Blocks take one round in one direction and the next in the other. With an even number of rounds each
-        has as many keys, and small tasks, which are the shortest, even out the rest.
+        Blocks take one round in one direction and the next in the other: with an even number of rounds each
+        has as many keys, and small tasks, which are the shortest, even out the rest. There are none if they
+        fill no two rounds, or less than ``_WORTH`` of their rounds.
         """
         positions, number = emit.signature.extents["Q"], emit.inventory.host_number
         abreast = emit.signature.extents["B"] * _head_tasks_on_host()
         full = number(
             "fullPairs", positions // (2 * half), "tasks of two halves that a batch row's positions fill"
         )
-        rounds = number("evenRounds", abreast * full // (2 * CORES) * 2, "rounds of them, an even number")
-        pairs = rounds * CORES // maximum(abreast, 1)
+        filled = abreast * full
+        rounds = number("evenRounds", filled // (2 * CORES) * 2, "rounds of them, an even number")
+        pairs = number(
+            "pairsInRounds", rounds * CORES // maximum(abreast, 1), "as many as these rounds have room for"
+        )
         if tokens is not None:
             # batch rows shorter than the longest have fewer
-            filled = tokens // (2 * half) * _head_tasks_on_host()
-            pairs = select(filled < 2 * CORES, 0, pairs)
-        return number("pairs", pairs, "tasks of two halves of a batch row")
+            filled = minimum(filled, tokens // (2 * half) * _head_tasks_on_host())
+        total, parts = _share(emit)
+        pays = (filled >= 2 * CORES) & (pairs * abreast * total >= rounds * CORES * parts)
+        return number("pairs", select(pays, pairs, 0), "tasks of two halves of a batch row")
 
     @staticmethod
     def _even_pairs(emit: Emitter, pairs: Expr, large: Expr, half: Expr) -> tuple[Expr, Expr]:
