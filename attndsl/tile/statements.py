@@ -228,12 +228,12 @@ class Handed(Alloc):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shared(Handed):
-    """A lifetime that goes over iterations: from the first half of a run to the last, where halves take them in
-    turn, or from the first iteration of a half to its last.
+    """A lifetime that goes over iterations: from the first half of a run to the last, where halves take them
+    in turn, or from the first iteration of a half to its last.
 
-    Its body runs in each of them: what writes the buffer, under ``first``, and what reads it. ``last``: whether
-    the lifetime ends. Its parts may stand in two stages: one that writes, which does not have the ``ends`` of
-    lifetimes, and a later one that reads, which does not have what ``begins`` them.
+    Its body runs in each of them: what writes the buffer, under ``first``, and what reads it. ``last``:
+    whether the lifetime ends. It may have two parts, in stages that both run in each iteration: what writes
+    ``begins`` the lifetime alone, what reads, later, alone ``ends`` it.
     """
 
     first: Expr

@@ -207,15 +207,11 @@ def _proved_to_be_shared(part: Shared) -> tuple[Pipe, Pipe]:
 
 
 def _proved_in_two_stages(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
-    """The same where one stage writes and a later one reads, both with work in the same steps, in one slot."""
-    name = group[0].name
-    begin, end = parts[0], parts[-1]
-    assert isinstance(begin.part, Shared) and isinstance(end.part, Shared)
-    if [(each.part.begins, each.part.ends) for each in parts if isinstance(each.part, Shared)] != [
-        (True, False),
-        (False, True),
-    ]:
+    """The same where one stage writes and a later one reads, with work in the same steps and in one slot."""
+    name, begin, end = group[0].name, parts[0], parts[-1]
+    if [each.part.begins for each in parts] != [True, False]:
         raise InternalError(f"{name} needs one stage that fills it, and a later one that reads it")
+    assert isinstance(begin.part, Shared) and isinstance(end.part, Shared)
     if begin.keep is not end.keep or begin.back or end.back or str(begin.when) != str(end.when):
         raise InternalError(f"the stages that share {name} have work in different steps")
     if begin.slot != end.slot or not begin.part.first.same(end.part.first):
