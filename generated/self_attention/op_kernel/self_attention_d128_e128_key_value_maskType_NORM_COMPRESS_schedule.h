@@ -84,10 +84,11 @@ constexpr uint32_t
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
     kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
+    // running maximum of each row, of items in flight
+    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
+    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kNewKeySlot = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlot = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
@@ -120,9 +121,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
     kQueryPartAt = kProbAt + kProbSlot, kQueryScaledAt = kQueryPartAt + kQueryPartSlot,
     kLanesAt = kQueryScaledAt + kQueryScaledSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
     kPartialAt = kSumBlocksAt + kSumBlocksSlot, kRowsOutAt = kPartialAt + kPartialSlot,
-    kNewKeyAt = kRowsOutAt + kRowsOutSlot, kNewValueAt = kNewKeyAt + kNewKeySlot,
-    kRowMaxAt = kNewValueAt + kNewValueSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kRowMaxAt = kRowsOutAt + kRowsOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kNewKeyAt = kRowSumAt + kRowSumSlot, kNewValueAt = kNewKeyAt + kNewKeySlot,
+    kRowBlocksAt = kNewValueAt + kNewValueSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
     kTileStatAt = kTileSumAt + kTileSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,

@@ -71,14 +71,14 @@ constexpr uint32_t
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kSumLanesSlot = kRowsPerVector * kFoldedLanes * 4,  // row sums of the tile, one repeat a row
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    // running maximum of each row, of items in flight
+    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
+    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
     kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
@@ -103,12 +103,11 @@ constexpr uint32_t
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
-    kSumLanesAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kSumLanesAt + kSumLanesSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kSumBlocksAt = kLanesAt + kLanesSlot, kRowMaxAt = kSumBlocksAt + kSumBlocksSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
-    kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
+    kPartialAt = kScoreAt + 2 * kScoreSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
+    kLanesAt = kRowsOutAt + 2 * kRowsOutSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
+    kRowMaxAt = kSumBlocksAt + kSumBlocksSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
     kAccumulatorAt = kPartMaxAt + 2 * kPartMaxSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kPartSumAt = kRescaleAt + kRescaleSlot,
     kTileSumAt = kPartSumAt + 2 * kPartSumSlot, kMergedMaxAt = kTileSumAt + kTileSumSlot,

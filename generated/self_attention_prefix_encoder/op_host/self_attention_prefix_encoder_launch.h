@@ -67,9 +67,9 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
                 {"128", 4}, {"256", 5}, {"columns", values::MaskLayout::kColumns}, {"512", 7}});
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
-    problem.batch = sizes.batch;
     problem.maxOfSeqLen =
         MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
+    problem.batch = sizes.batch;
     problem.cores = device.cores;
     problem.nTokens = sizes.nTokens;
     problem.maxBlockNum = sizes.maxBlockNum;

@@ -81,10 +81,11 @@ constexpr uint32_t
     kRowsOutSlot = kResultRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    // running maximum of each row, of items in flight
+    kRowMaxSlot = kRing * 2 * kRowsPerVector * 4,
+    kRowSumSlot = kRing * 2 * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kKeyNumbersSlot = kTileKeys * 4,  // indices of the tile's keys
     kKeyNumbersBelowSlot = kTileKeys * 4,  // negated indices of the tile's keys
-    kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
-    kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
@@ -116,10 +117,10 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
     kSlopesWideAt = kScoreAt + 2 * kScoreSlot, kProbAt = kSlopesWideAt + kSlopesWideSlot,
     kPartialAt = kProbAt + kProbSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
     kLanesAt = kRowsOutAt + 2 * kRowsOutSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
-    kKeyNumbersAt = kSumBlocksAt + kSumBlocksSlot,
-    kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlot,
-    kRowMaxAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
+    kRowMaxAt = kSumBlocksAt + kSumBlocksSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kKeyNumbersAt = kRowSumAt + kRowSumSlot, kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlot,
+    kRowBlocksAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlot,
+    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
     kTileStatAt = kTileSumAt + kTileSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,

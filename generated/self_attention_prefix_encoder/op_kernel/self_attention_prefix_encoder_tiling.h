@@ -39,7 +39,8 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
-    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
+    // query positions of a small task, one band of rows, or as many as a half has
+    int64_t queriesPerSmallTask;
     int64_t largeTiles;  // large tasks that share the query positions of a batch row
     int64_t queriesPerTask;  // query positions of a task, at most
     int64_t smallPositions;  // first query positions of a batch row, which small tasks have
@@ -65,10 +66,10 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t valueStrideP;  // elements between neighbours of value along P
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t valueStrideR;  // elements between neighbours of value along R
-    int64_t maxOfSeqLen;  // query positions of the longest batch row
-    int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t maxOfSeqLen;  // query positions of the longest batch row
+    int64_t keyCapacity;  // keys of a row, at most
     int64_t warmKeys;  // keys of a slot that scores may go to
     int64_t warmRows;  // rows of a slot that vector cores store to first
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
