@@ -201,10 +201,17 @@ class PositionTiles:
 
         Blocks take one round in one direction and the next in the other: with an even number of rounds each
         has as many keys, and small tasks, which are the shortest, even out the rest. There are none if they
-        fill no two rounds, or less than ``_WORTH`` of their rounds.
+        fill no two rounds, or less than ``_WORTH`` of their rounds. Heads that come group after group begin
+        anew with the longest: each group has to fill its rounds.
         """
         positions, number = emit.signature.extents["Q"], emit.inventory.host_number
-        abreast = emit.signature.extents["B"] * _head_tasks_on_host()
+        all_heads, at_once = _head_tasks_on_host(), tiling_field_ref(emit.label("headsAtOnce"))
+        in_groups = at_once < all_heads
+        abreast = number(
+            "tasksBeside",
+            select(in_groups, at_once, emit.signature.extents["B"] * all_heads),
+            "tasks at the same positions that follow each other",
+        )
         full = number(
             "fullPairs", positions // (2 * half), "tasks of two halves that a batch row's positions fill"
         )
@@ -215,9 +222,10 @@ class PositionTiles:
         )
         if tokens is not None:
             # batch rows shorter than the longest have fewer
-            filled = minimum(filled, tokens // (2 * half) * _head_tasks_on_host())
+            filled = minimum(filled, tokens // (2 * half) * all_heads)
         total, parts = _share(emit)
-        pays = (filled >= 2 * CORES) & (pairs * abreast * total >= rounds * CORES * parts)
+        enough = select(in_groups, rounds * CORES * total, rounds * CORES * parts)
+        pays = (filled >= 2 * CORES) & (pairs * abreast * total >= enough)
         return number("pairs", select(pays, pairs, 0), "tasks of two halves of a batch row")
 
     @staticmethod
