@@ -244,12 +244,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
     // rounds of them
     const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
+    // tasks at the same positions that follow each other
+    const int64_t tasksBeside =
+        tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles ? tiling.headsAtOnce : tasksAbreast;
     // tasks of two halves that a batch row's positions fill
     const int64_t fullPairs = problem.qRows / (2 * queriesPerHalf);
     // rounds of them, an even number
-    const int64_t evenRounds = tasksAbreast * fullPairs / (2 * problem.cores) * 2;
+    const int64_t evenRounds = tasksBeside * fullPairs / (2 * problem.cores) * 2;
     // as many as these rounds have room for
-    const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksAbreast, 1);
+    const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksBeside, 1);
     int64_t pairs{};  // such tasks that fill the rounds
     int64_t queriesPerPair{};  // query positions of such a task
     if (problem.maskType == values::MaskType::kUndefined) {
@@ -257,11 +260,13 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
         queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
     } else {
         pairs =
-            MinOf(tasksAbreast * fullPairs,
+            MinOf(tasksBeside * fullPairs,
                 problem.nTokens / (2 * queriesPerHalf) * (tiling.kvHeads * tiling.headTiles))
                 >= 2 * problem.cores
-                && pairsInRounds * tasksAbreast * kPartsOfBusiestCore
-                    >= evenRounds * problem.cores * kPartsWithSmallTasks
+                && pairsInRounds * tasksBeside * kPartsOfBusiestCore
+                    >= (tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                        ? evenRounds * problem.cores * kPartsOfBusiestCore
+                        : evenRounds * problem.cores * kPartsWithSmallTasks)
                 ? pairsInRounds
                 : 0;
         queriesPerPair =

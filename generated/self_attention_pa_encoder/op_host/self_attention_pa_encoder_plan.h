@@ -239,6 +239,14 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
     // query positions of a half, at most
     const int64_t queriesPerHalf = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     // query positions of a large task
@@ -263,20 +271,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
     // rounds of them
     const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
+    // tasks at the same positions that follow each other
+    const int64_t tasksBeside =
+        tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles ? tiling.headsAtOnce : tasksAbreast;
     // tasks of two halves that a batch row's positions fill
     const int64_t fullPairs = problem.qRows / (2 * queriesPerHalf);
     // rounds of them, an even number
-    const int64_t evenRounds = tasksAbreast * fullPairs / (2 * problem.cores) * 2;
+    const int64_t evenRounds = tasksBeside * fullPairs / (2 * problem.cores) * 2;
     // as many as these rounds have room for
-    const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksAbreast, 1);
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
-    // even groups of heads
-    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksBeside, 1);
     int64_t pairs{};  // tasks of two halves of a batch row
     int64_t queriesPerPair{};  // query positions of such a task
     if (kernel.queriesPerSmallTaskForm == 0) {
@@ -285,11 +288,13 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
     } else {
         pairs =
-            MinOf(tasksAbreast * fullPairs,
+            MinOf(tasksBeside * fullPairs,
                 problem.nTokens / (2 * queriesPerHalf) * (tiling.kvHeads * tiling.headTiles))
                 >= 2 * problem.cores
-                && pairsInRounds * tasksAbreast * kPartsOfBusiestCore
-                    >= evenRounds * problem.cores * kPartsWithSmallTasks
+                && pairsInRounds * tasksBeside * kPartsOfBusiestCore
+                    >= (tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                        ? evenRounds * problem.cores * kPartsOfBusiestCore
+                        : evenRounds * problem.cores * kPartsWithSmallTasks)
                 ? pairsInRounds
                 : 0;
         tiling.queriesPerSmallTask =

@@ -45,12 +45,12 @@ struct MaskType {
 };
 }  // namespace values
 
+constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
+constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 // parts of the busiest core's positions, for the next number
 constexpr int64_t kPartsOfBusiestCore = 9;
 // small tasks, which read keys more often, are worth that if they leave fewer of these parts
 constexpr int64_t kPartsWithSmallTasks = 8;
-constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 
@@ -67,13 +67,13 @@ struct Problem {
     int64_t maskLayout = 0;
     int64_t kvHeads = 0;  // key/value heads
     int64_t headNum = 0;  // parameter headNum
-    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
-    int64_t batch = 0;  // batch rows
-    int64_t cores = 0;  // cube cores of the device
-    int64_t nTokens = 0;  // packed query tokens of all batch rows
     int64_t maxBlockNum = 0;  // columns of a block table
     int64_t blockSize = 0;  // rows of a cache block
     int64_t l2Bytes = 0;  // bytes of the device's L2
+    int64_t batch = 0;  // batch rows
+    int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
+    int64_t cores = 0;  // cube cores of the device
+    int64_t nTokens = 0;  // packed query tokens of all batch rows
     // 1 if all blocks start at once, so that they may wait for each other
     int64_t startTogether = 0;
     float qkScale = 0;  // parameter qkScale, on the scores
@@ -131,6 +131,15 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.maxBlockNum * problem.blockSize
+            * ((problem.headSize + problem.headSize) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
     // query positions of a half, at most
     const int64_t queriesPerHalf = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     const int64_t queriesPerLargeTask = queriesPerHalf;  // query positions of a large task
@@ -152,33 +161,31 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t filledTasks =
         (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
             * (tiling.kvHeads * tiling.headTiles);
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.maxBlockNum * problem.blockSize
-            * ((problem.headSize + problem.headSize) * kBytesOfFloat16);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
-    // even groups of heads
-    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys);
     tiling.rowTotal = problem.nTokens * problem.headNum;
     int64_t pairs{};  // tasks of two halves of a batch row
     int64_t queriesPerPair{};  // query positions of such a task
     if (kernel.queriesPerSmallTaskForm == 0) {
+        // tasks at the same positions that follow each other
+        const int64_t tasksBeside =
+            tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                ? tiling.headsAtOnce
+                : tasksAbreast;
         // tasks of two halves that a batch row's positions fill
         const int64_t fullPairs = problem.maxOfSeqLen / (2 * queriesPerHalf);
         // rounds of them, an even number
-        const int64_t evenRounds = tasksAbreast * fullPairs / (2 * problem.cores) * 2;
+        const int64_t evenRounds = tasksBeside * fullPairs / (2 * problem.cores) * 2;
         // as many as these rounds have room for
-        const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksAbreast, 1);
+        const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksBeside, 1);
         pairs =
-            MinOf(tasksAbreast * fullPairs,
+            MinOf(tasksBeside * fullPairs,
                 problem.nTokens / (2 * queriesPerHalf) * (tiling.kvHeads * tiling.headTiles))
                 >= 2 * problem.cores
-                && pairsInRounds * tasksAbreast * kPartsOfBusiestCore
-                    >= evenRounds * problem.cores * kPartsWithSmallTasks
+                && pairsInRounds * tasksBeside * kPartsOfBusiestCore
+                    >= (tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                        ? evenRounds * problem.cores * kPartsOfBusiestCore
+                        : evenRounds * problem.cores * kPartsWithSmallTasks)
                 ? pairsInRounds
                 : 0;
         tiling.queriesPerSmallTask =

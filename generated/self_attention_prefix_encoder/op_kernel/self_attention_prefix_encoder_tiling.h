@@ -39,6 +39,7 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
+    int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     // query positions of a small task, one band of rows, or as many as a half has
     int64_t queriesPerSmallTask;
     int64_t largeTiles;  // large tasks that share the query positions of a batch row
@@ -48,7 +49,6 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t largeTasks;  // large tasks; all others are small
     int64_t rowsPerTask;  // query rows of a task, at most
     int64_t tasks;  // units of work before keys are split
-    int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a task and a split
     int64_t rowTotal;  // rows of the result
