@@ -36,9 +36,10 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
     most: Expr = Const(1)
     for context in contexts:
         add, label = context.inventory.field, context.label
-        context.rows.tasks(context)
+        context.rows.heads_per_task(context)
         if context.longest_first:
             add(label("headsAtOnce"), _heads_at_once(context), "tasks of heads whose keys L2 holds together")
+        context.rows.tasks(context)
         add(label("splits"), _splits(context, cores), "parts the keys of a row are split into")
         items = tiling_field_ref(label("tasks")) * tiling_field_ref(label("splits"))
         add(label("items"), items, "units of work: a task and a split")

@@ -228,14 +228,17 @@ class Handed(Alloc):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Shared(Handed):
-    """A lifetime that goes from the first half of a run to the last, where halves take iterations in turn.
+    """A lifetime that goes over iterations: from the first half of a run to the last, where halves take them
+    in turn, or from the first iteration of a half to its last.
 
-    Its body runs for each half: what writes the buffer, under ``first``, and what reads it. ``last``: whether
-    the lifetime ends.
+    Its body runs in each of them: what writes the buffer, under ``first``, and what reads it. ``last``:
+    whether the lifetime ends. It may have two parts, in stages that both run in each iteration: what writes
+    ``begins`` the lifetime alone, what reads, later, alone ``ends`` it.
     """
 
     first: Expr
     last: Expr
+    ends: bool = True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -24,14 +24,15 @@ from attndsl.target import Core
 from attndsl.tile.printer import print_statement
 from attndsl.tile.program import Program
 from attndsl.tile.statements import If, Shared, Statement, as_seq, rewrite, seq
-from tests.support.builders import PADDED, attention, contexts, signature
+from tests.support.builders import PADDED, Change, attention, contexts, masked, signature
 from tests.support.devices import DEVICE
 
 OPTIONS: dict[str, Any] = {"tile_k": 128, "max_rows": 256}
 
 
-def taken(**options: Any) -> bool:
-    found = all_continuous(contexts(attention(PADDED), positions=Symbol("Q"), **{**OPTIONS, **options}))
+def taken(*scores: Change, **options: Any) -> bool:
+    output = attention(PADDED, scores=scores)
+    found = all_continuous(contexts(output, positions=Symbol("Q"), **{**OPTIONS, **options}))
     return all(each.halves for each in with_halves(with_gathered_sums(found)))
 
 
@@ -52,6 +53,14 @@ def test_a_schedule_that_cannot_have_them_is_refused(options: dict[str, Any], wh
 
 def test_a_near_one_has_them() -> None:
     assert taken() and taken(ring=4, halves="alternate") and not taken(halves="none")
+
+
+def test_a_task_of_a_window_begins_with_the_keys_of_its_first_half() -> None:
+    i, j = Symbol("i"), Symbol("j")
+    later, window = masked(j > i), masked(j < i - 64)
+    assert taken(later) and not taken(later, window)
+    with pytest.raises(IllegalScheduleValue, match="in a window that moves with the positions"):
+        taken(later, window, halves="alternate")
 
 
 # Lifetimes that halves share ------------------------------------------------------------------------------

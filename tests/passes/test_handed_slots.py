@@ -12,7 +12,20 @@ from attndsl.passes.events.buffer_reuse import reuse_events
 from attndsl.passes.events.handed_slots import free_events
 from attndsl.passes.events.hazards import find_problems
 from attndsl.target import Core
-from attndsl.tile.statements import Earlier, For, Handed, If, KeepScalars, Seq, Stage, Statement, Steps, seq
+from attndsl.tile.statements import (
+    Earlier,
+    For,
+    Handed,
+    If,
+    KeepScalars,
+    Let,
+    Seq,
+    Shared,
+    Stage,
+    Statement,
+    Steps,
+    seq,
+)
 
 from .trees import MTE2, V, assert_prints, compute, fill, load, store, ub
 
@@ -112,5 +125,81 @@ def test_their_events_order_nothing_else():
     ],
 )  # fmt: skip
 def test_a_form_that_proves_nothing_is_refused(tree, said):
+    with pytest.raises(InternalError, match=said):
+        free_events(tree)
+
+
+# A lifetime that steps share, filled in a stage of its own -------------------------------------------------
+
+IS_FIRST, PLACE = TILE < 2, Symbol("place")
+
+
+def shared(*body: Statement, begins: bool, place: Expr = TILE % 2, first: Expr = IS_FIRST) -> Seq:
+    held = Shared(
+        buffers=(KEPT,),
+        slot=PLACE,
+        begins=begins,
+        ends=not begins,
+        first=first,
+        last=TILE >= 4,
+        body=seq(*body),
+    )
+    return seq(Let(symbol=PLACE, value=place), held)
+
+
+FILL = If(condition=IS_FIRST, then=seq(load(KEPT)))
+FILLED = shared(FILL, begins=True)
+READ = shared(compute(OTHER, KEPT), begins=False)
+
+
+def same_step(first: Statement = FILLED, last: Statement = READ, when: Expr = HAS_WORK) -> Seq:
+    keep = KeepScalars(
+        core=Core.AIV, attention_name="", steps=steps(), begins=TILE == 0, scalars=(TILE, SLOT)
+    )
+    stages = [
+        If(condition=condition, then=seq(Stage(name=name, core=Core.AIV, doc="", body=seq(body))))
+        for name, body, condition in (("Fill", first, HAS_WORK), ("Read", last, when))
+    ]
+    return seq(For(var=TILE, end=Symbol("steps"), body=seq(keep, *stages)))
+
+
+def test_the_stage_that_fills_waits_and_the_last_step_that_reads_gives_back():
+    stages = [item for item in reuse_events(same_step()).walk() if isinstance(item, Stage)]
+    assert_prints(stages[0].body, """\
+        place := tile % 2
+        in kept[place], a lifetime that begins:
+            if tile < 2:
+                wait V->MTE2 keptFreeVMTE2[slot]
+                MTE2  kept[64] <- gm[64]
+                set MTE2->V keptReadyMTE2V[slot]
+                wait MTE2->V keptReadyMTE2V[slot]
+        """)  # fmt: skip
+    assert_prints(stages[1].body, """\
+        place := tile % 2
+        in kept[place], a lifetime that ends:
+            V     other[64] = Exp(kept[64])
+            if tile >= 4:
+                set V->MTE2 keptFreeVMTE2[slot]
+        """)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tree", "said"),
+    [
+        (same_step(READ, FILLED), "fills it, and a later one"),
+        (same_step(FILLED, seq()), "fills it, and a later one"),
+        (same_step(when=Symbol("keys") > TILE + 1), "work in different steps"),
+        (same_step(last=shared(compute(OTHER, KEPT), begins=False, place=SLOT)), "in different slots"),
+        (same_step(last=shared(compute(OTHER, KEPT), begins=False, first=TILE < 3)), "in different slots"),
+        (same_step(shared(load(KEPT), begins=True)), "written for other halves"),
+        (same_step(last=shared(load(KEPT), compute(OTHER, KEPT), begins=False)), "written after that"),
+        (same_step(shared(FILL, compute(OTHER, KEPT), begins=True)), "complete"),
+    ],
+    ids=[
+        "other order", "no end", "other steps", "another slot", "another first step", "in each step",
+        "written again", "read in front",
+    ],
+)  # fmt: skip
+def test_another_form_of_two_stages_is_refused(tree, said):
     with pytest.raises(InternalError, match=said):
         free_events(tree)

@@ -32,7 +32,8 @@ def attended(query, key, value, lengths, causal):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    ("lengths", "heads", "cores", "causal"), [([700], 3, 2, False), ([900, 300], 2, 3, True)]
+    ("lengths", "heads", "cores", "causal"),
+    [([700], 3, 2, False), ([900, 300], 2, 3, True), ([1100, 300], 2, 2, True)],
 )
 def test_tasks_of_two_sizes_and_of_two_halves(backend, lengths, heads, cores, causal):
     rng = np.random.default_rng(3)
@@ -57,6 +58,8 @@ def test_tasks_of_two_sizes_and_of_two_halves(backend, lengths, heads, cores, ca
     tiling = prepare(call, cores).tiling
     if causal:
         assert 0 < tiling["largeTasks"] < tiling["tasks"]
+        # in two rounds, behind 256 positions of small tasks
+        assert tiling["queriesPerTask"] == (256 if cores == 3 else (1100 - 256) / 2)
     else:
         assert tiling["largeTasks"] == tiling["tasks"] and tiling["queriesPerTask"] == lengths[0] / 2
     (got,) = BACKENDS[backend](call, cores=cores)

@@ -39,7 +39,7 @@ from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.expr import Compare, Const, Expr, as_expr
 from attndsl.expr.argument_facts import LAYOUT, asks
 from attndsl.expr.conditions import conjuncts
-from attndsl.lowering.emit.loop_scalars import KEY_STEPS, TILES
+from attndsl.lowering.emit.loop_scalars import HALVES, KEY_STEPS, TILES
 from attndsl.lowering.match.schedule_options import NARROW_SCORES
 from attndsl.lowering.signature.specialization import (
     Specialization,
@@ -295,9 +295,10 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
     called = {stage.name: shared.name(stage) for loop in loops for stage in loop.stages}
     width = max([14, *(len(name) + 1 for name in called.values())])
     for loop in loops:
+        extent, turn = as_expr(loop.extent), loop.turn
         ends = {
-            "first": Compare("==", loop.var, Const(0)),
-            "last": Compare("==", loop.var, as_expr(loop.extent) - 1),
+            "first": Compare("==", loop.var, Const(0)) if turn.same(Const(1)) else loop.var < turn,
+            "last": Compare("==" if turn.same(Const(1)) else ">=", loop.var, extent - turn),
         }
         if loop.stages[0].attention_name:
             yield f"over {keys_of(loop.stages[0].attention_name)}:"
@@ -314,7 +315,9 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
                 notes.append(f"first {cxx_text(loop.prefetch)} steps")
             head = f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}"
             yield from in_columns(head, notes, _LEGEND)
-    if any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
+    if any(loop.turn.same(HALVES) for loop in loops):
+        yield "Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on."
+    elif any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."
 
 

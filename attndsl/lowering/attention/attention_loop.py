@@ -11,7 +11,7 @@ from attndsl.lowering.attention.halves import of_half
 from attndsl.lowering.attention.item_steps import first_step, has_keys, key_steps, last_step, turn_length
 from attndsl.lowering.attention.item_turns import has_item
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
-from attndsl.lowering.attention.score_matmul import await_probabilities, score_tile, scores_of
+from attndsl.lowering.attention.score_matmul import await_probabilities, load_query, score_tile, scores_of
 from attndsl.lowering.attention.tile_slots import items_begun, steps_begun
 from attndsl.lowering.attention.value_matmul import weighted_tile
 from attndsl.lowering.attention.warm_slots import await_slot, warms_slots
@@ -80,6 +80,8 @@ def attention_loop(
         return seq(*scalars, first, start, sums, _loop(context, steps), *last, *finish)
     begin: list[_Step] = [(first, 0, first_step(context)), (start, 0, first_step(context))]
     at_once: list[_Step] = [(each, lead, last_step(context) & has_item(context)) for each in last]
+    if context.halves:
+        begin.append((load_query(context), 0, keyed))
     if warms_slots(context):
         slot, of_first_steps = await_slot(context)
         begin.append((slot, 0, of_first_steps))

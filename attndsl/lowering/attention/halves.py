@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Compare, Const, Expr, Symbol, ceil_div, minimum, select
+from attndsl.expr import Compare, Const, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.item_steps import first_step, key_steps
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
@@ -36,7 +36,7 @@ from attndsl.lowering.emit.loop_scalars import (
     TASK_ROWS,
     TILE,
 )
-from attndsl.lowering.masks.visibility import later_positions_see_more
+from attndsl.lowering.masks.visibility import later_positions_begin_later
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.positioned_rows import PositionedRows
@@ -64,7 +64,8 @@ ALTERNATING_HALVES = Way[Context](
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
         (f"with {BAND_ROWS} rows a task or fewer", lambda context: context.schedule.max_rows <= BAND_ROWS),
         ("unless tasks have neighbouring positions of a batch row", _rows_are_not_cut),
-        ("where later positions see more keys", later_positions_see_more),
+        # a task begins with the first key of its first half
+        ("in a window that moves with the positions", later_positions_begin_later),
         # which they are is found for all rows of an item
         ("where tiles that no row sees are left out", numbers_tiles),
         ('with "most" rows a task', lambda context: context.schedule.task_rows != "even"),
@@ -120,7 +121,7 @@ def count_halves(context: Context) -> list[Statement]:
     if not context.halves:
         return []
     return [
-        Let(symbol=HALVES, value=select(context.rows_per_band < ROWS_OF_TASK, context.most_halves, 1)),
+        Let(symbol=HALVES, value=select(context.max_rows < ROWS_OF_TASK, context.most_halves, 1)),
         Let(symbol=HALF_QUERIES, value=ceil_div(TASK_QUERIES, HALVES)),
     ]
 
@@ -147,24 +148,41 @@ def _rows_of_half(context: Context) -> list[Statement]:
     ]
 
 
-def of_queries(context: Context, query: Buffer, load: Statement, body: Statement) -> Statement:
-    """The scores of a tile: the first one of a half loads its queries, which the last one gives back."""
+def load_queries(context: Context, query: Buffer, load: Statement) -> Statement:
+    """The queries of a half, with its first step: before the cube waits for what that step needs besides."""
+    fill = If(condition=first_step(context), then=seq(load))
+    return _with_queries(context, query, fill, begins=True)
+
+
+def of_queries(context: Context, query: Buffer, body: Statement) -> Statement:
+    """The scores of a tile: the last one of a half gives its queries back."""
+    return _with_queries(context, query, body, begins=False)
+
+
+def _with_queries(context: Context, query: Buffer, body: Statement, *, begins: bool) -> Statement:
     slots = DOUBLE_BUFFER if query.slots == DOUBLE_BUFFER.value else Const(query.slots)
     slot = Let(symbol=_QUERY_SLOT, value=(items_begun(context) * HALVES + HALF) % slots)
-    first, last = first_step(context), Compare(">=", TILE, key_steps(context) - HALVES)
-    filled = seq(Note(text="query rows of the half to L1"), load)
-    return seq(slot, _held(query, _QUERY_SLOT, first, last, filled, body))
+    part = Shared(
+        buffers=(query,),
+        slot=_QUERY_SLOT,
+        begins=begins,
+        ends=not begins,
+        first=first_step(context),
+        last=Compare(">=", TILE, key_steps(context) - HALVES),
+        body=seq(body),
+    )
+    return seq(slot, part)
 
 
 def shared(context: Context, values: Buffer, load: Statement, operands: Statement) -> Statement:
     """``operands``, with the values of the tile that they come from, which the first half loads for all."""
     filled = seq(Note(text="to L1, where they stay for the other half, then to L0A and L0B"), load)
-    return _held(values, SLOT, HALF == 0, HALF == HALVES - 1, filled, operands)
-
-
-def _held(
-    buffer: Buffer, slot: Symbol, first: Expr, last: Expr, filled: Statement, body: Statement
-) -> Shared:
-    """``body`` with a buffer that steps share, which is filled in the first of them."""
-    fill = If(condition=first, then=seq(filled))
-    return Shared(buffers=(buffer,), slot=slot, begins=True, first=first, last=last, body=seq(fill, body))
+    fill = If(condition=HALF == 0, then=seq(filled))
+    return Shared(
+        buffers=(values,),
+        slot=SLOT,
+        begins=True,
+        first=HALF == 0,
+        last=HALF == HALVES - 1,
+        body=seq(fill, operands),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
-from attndsl.lowering.attention.halves import of_queries
+from attndsl.lowering.attention.halves import load_queries, of_queries
 from attndsl.lowering.attention.kept_keys import (
     KeptPart,
     handed,
@@ -43,14 +43,17 @@ _N0 = Symbol("n0")
 
 
 def load_query(context: Context) -> Stage:
-    """The rows of the task to L1, once an item."""
-    load = context.rows.load_query(context, cube_buffers(context).query)
-    if context.continuous or context.rows.may_be_empty():
+    """The rows of the task to L1, once an item, or those of a half, once a half."""
+    query, what = cube_buffers(context).query, "task"
+    load = context.rows.load_query(context, query)
+    if context.halves:
+        load, what = load_queries(context, query, load), "half, at its first tile,"
+    elif context.continuous or context.rows.may_be_empty():
         load = If(condition=TILES > 0, then=seq(load))
     return context.stage(
         "LoadQuery",
         Core.AIC,
-        doc="Query rows of the task from global memory to L1.",
+        doc=f"Query rows of the {what} from global memory to L1.",
         body=seq(load),
         where=context.rows.where,
     )
@@ -120,10 +123,10 @@ def with_query(context: Context, body: Statement) -> Statement:
 
 def _with_query(context: Context, body: Statement) -> Statement:
     """A tile's ``body``: vector cores absorb the scale into queries in the loop over tiles, at the first;
-    queries of a half come with its first tile."""
+    queries of a half have come with its first tile."""
     query = cube_buffers(context).query
     if context.halves:
-        return of_queries(context, query, context.rows.load_query(context, query), body)
+        return of_queries(context, query, body)
     if context.keys.quantization is None:
         return body
     return Alloc(buffers=(query,), body=seq(load_absorbed_query(context, query, PADDED_ROWS), body))

@@ -89,7 +89,7 @@ ITEM_MEANINGS = {
     "listEntry": "which tensors of the lists have its keys and values",
     "members": "batch rows of the task",
     "seenPlace": "where its tiles begin in seenTiles",
-    KEY_STEPS.name: "steps of the item with keys: its tiles, twice where they are needed again",
+    KEY_STEPS.name: "steps of the item with keys: one or two a tile",
     KEY_TILE.name: "tile of the step, as both runs over them count",
     STEPS.name: "steps of the item in the pipeline: its tiles, or those that drain it",
 }

@@ -85,6 +85,12 @@ def later_positions_see_more(context: Context) -> bool:
     return any("i" in end.symbols() and extreme(end, low=False) is not None for end in ends)
 
 
+def later_positions_begin_later(context: Context) -> bool:
+    """Whether earlier keys are hidden from later query positions, as a window does that moves with them."""
+    begins = [each.begin for each in _intervals(context) if each.begin is not None]
+    return any("i" in begin.symbols() for begin in begins)
+
+
 def tile_tests(context: Context) -> tuple[TileTest, ...]:
     """What each key that a row sees passes, block of keys by block; none where tasks mix batch rows."""
     attention, known = context.attention, known_numbers(context)

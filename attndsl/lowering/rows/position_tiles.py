@@ -76,15 +76,19 @@ class PositionTiles:
             tiles = ceil_div(positions, tiling_field_ref(self.per_task))
             add(self.tiles, tiles, "tasks that share the query positions of a batch row")
             return
-        add(
-            "queriesPerSmallTask",
-            positions_of_rows(emit.rows_per_band, heads),
-            "query positions of a small task, one band of rows",
-        )
+        few, meaning = positions_of_rows(emit.rows_per_band, heads), "one band of rows"
+        pairs: Expr | None = None
+        if self.halves and emit.longest_first:
+            most = emit.inventory.host_number("queriesPerHalf", most, "query positions of a half, at most")
+            pairs = self._pairs_in_even_rounds(emit, most, tokens)
+            few, meaning = select(pairs > 0, most, few), "one band of rows, or as many as a half has"
+        add("queriesPerSmallTask", few, f"query positions of a small task, {meaning}")
         few = tiling_field_ref("queriesPerSmallTask")
         most = emit.inventory.host_number("queriesPerLargeTask", most, "query positions of a large task")
         large = self._large_tiles(emit, few, most, tokens)
-        if self.halves:
+        if pairs is not None:
+            large, most = self._even_pairs(emit, pairs, large, most)
+        elif self.halves:
             large, most = self._with_halves(emit, large, few, most, tokens)
         add("largeTiles", large, "large tasks that share the query positions of a batch row")
         count = tiling_field_ref("largeTiles")
@@ -190,6 +194,54 @@ class PositionTiles:
         total, parts = _share(emit)
         pays = (each > most) & (filled >= CORES) & (rounds * each * parts <= busiest * total)
         return select(pays, count, large), select(pays, each, most)
+
+    @staticmethod
+    def _pairs_in_even_rounds(emit: Emitter, half: Expr, tokens: Expr | None) -> Expr:
+        """Tasks of two halves of a batch row, where the longest come first.
+
+        Blocks take one round in one direction and the next in the other: with an even number of rounds each
+        has as many keys, and small tasks, which are the shortest, even out the rest. There are none if they
+        fill no two rounds, or less than ``_WORTH`` of their rounds. Heads that come group after group begin
+        anew with the longest: each group has to fill its rounds.
+        """
+        positions, number = emit.signature.extents["Q"], emit.inventory.host_number
+        all_heads, at_once = _head_tasks_on_host(), tiling_field_ref(emit.label("headsAtOnce"))
+        in_groups = at_once < all_heads
+        abreast = number(
+            "tasksBeside",
+            select(in_groups, at_once, emit.signature.extents["B"] * all_heads),
+            "tasks at the same positions that follow each other",
+        )
+        full = number(
+            "fullPairs", positions // (2 * half), "tasks of two halves that a batch row's positions fill"
+        )
+        filled = abreast * full
+        rounds = number("evenRounds", filled // (2 * CORES) * 2, "rounds of them, an even number")
+        pairs = number(
+            "pairsInRounds", rounds * CORES // maximum(abreast, 1), "as many as these rounds have room for"
+        )
+        if tokens is not None:
+            # batch rows shorter than the longest have fewer
+            filled = minimum(filled, tokens // (2 * half) * all_heads)
+        total, parts = _share(emit)
+        enough = select(in_groups, rounds * CORES * total, rounds * CORES * parts)
+        pays = (filled >= 2 * CORES) & (pairs * abreast * total >= enough)
+        return number("pairs", select(pays, pairs, 0), "tasks of two halves of a batch row")
+
+    @staticmethod
+    def _even_pairs(emit: Emitter, pairs: Expr, large: Expr, half: Expr) -> tuple[Expr, Expr]:
+        """Large tasks of a batch row and their positions, with ``pairs`` of two halves where there are any.
+
+        These have equally many positions: all that whole small tasks leave.
+        """
+        positions, number = emit.signature.extents["Q"], emit.inventory.host_number
+        small = round_up(maximum(0, positions - pairs * (2 * half)), half)
+        each = number(
+            "queriesPerPair",
+            ceil_div(maximum(0, positions - small), maximum(pairs, 1)),
+            "query positions of such a task",
+        )
+        return select(pairs > 0, pairs, large), select(pairs > 0, each, half)
 
     # In the kernel ----------------------------------------------------------------------------------------
 

@@ -158,7 +158,7 @@ class RowSpace(ABC):
 
     def tasks(self, emit: Emitter) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
-        rows, tasks = self.task_sizes(emit, self._heads_per_task(emit))
+        rows, tasks = self.task_sizes(emit, self.heads_per_task(emit))
         emit.inventory.field(emit.label("rowsPerTask"), rows, "query rows of a task, at most")
         return emit.inventory.field(emit.label("tasks"), tasks, "units of work before keys are split")
 
@@ -166,7 +166,7 @@ class RowSpace(ABC):
     def task_sizes(self, emit: Emitter, heads: Expr) -> tuple[Expr, Expr]:
         """The rows of a task at most, and how many tasks there are, for the host; ``heads``: of a task."""
 
-    def _heads_per_task(self, emit: Emitter) -> Expr:
+    def heads_per_task(self, emit: Emitter) -> Expr:
         """Query heads of a task at most, with the tiling fields that cut the heads into tasks."""
         add, extents = emit.inventory.field, emit.signature.extents
         add("kvHeads", extents["K"], "key/value heads")

@@ -12,10 +12,11 @@ other buffers. What orders them is proved from the form of the program:
   has the slot next, as there are more slots than steps between the parts.
 * So each event of a slot is set and awaited in turn.
 
-A :class:`Shared` lifetime stays in one stage, and goes on over its steps until ``last`` holds. Only the step
-in which ``first`` holds writes, after it has waited, and sees the content before it reads. The steps of a
-lifetime, and lifetimes of one slot, follow each other: those of a half from its first tile to its last, those
-of a tile from the first half to the last.
+A :class:`Shared` lifetime goes on over the steps of a stage until ``last`` holds. Only the step in which
+``first`` holds writes, after it has waited, and sees the content before it reads. The steps of a lifetime,
+and lifetimes of one slot, follow each other: those of a half from its first tile to its last, those of a tile
+from the first half to the last. What writes may stand in a stage of its own, before the one that reads, with
+work in the same steps: the reader then waits for the writer there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from attndsl.tile.statements import (
     Handed,
     If,
     KeepScalars,
+    Let,
     Seq,
     SetEvent,
     Shared,
@@ -52,12 +54,14 @@ class _Part:
     Attributes:
         keep: the steps of its pipeline. ``back``: by how many steps its stage is behind.
         when: the condition under which its stage has work; None: always.
+        slot: how the stage finds the slot; the name of the scalar that has it where the step does.
     """
 
     part: Handed
     keep: KeepScalars
     back: int
     when: Expr | None
+    slot: str
 
 
 def free_events(tree: Seq) -> dict[Group, SetEvent]:
@@ -70,16 +74,29 @@ def free_events(tree: Seq) -> dict[Group, SetEvent]:
     by_group: dict[Group, list[_Part]] = {}
     count = 0
     for item in _parts(tree):
-        if isinstance(item.part, Shared):
-            found[item.part.buffers] = _free_event(item.part.buffers, *_proved_to_be_shared(item))
+        if isinstance(item.part, Shared) and item.part.begins and item.part.ends:
+            found[item.part.buffers] = _free_event(item.part.buffers, *_proved_to_be_shared(item.part))
             count += 1
             continue
         by_group.setdefault(item.part.buffers, []).append(item)
     if count + sum(map(len, by_group.values())) != sum(isinstance(item, Handed) for item in tree.walk()):
         raise InternalError("a stage does not reach its part of a lifetime once in each execution")
     for group, parts in by_group.items():
-        found[group] = _free_event(group, *_proved(group, parts))
+        proved = _proved_in_two_stages if isinstance(parts[0].part, Shared) else _proved
+        found[group] = _free_event(group, *proved(group, parts))
     return found
+
+
+def _ready_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
+    return SetEvent(
+        name=f"{group[0].name}Ready{writer.value}{reader.value}",
+        source=writer,
+        target=reader,
+        ids=group[0].slots,
+        slot_of=group[0] if group[0].slots > 1 else None,
+        buffers=group,
+        where=group[0].where,
+    )
 
 
 def _free_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
@@ -105,14 +122,19 @@ def with_free_event(part: Handed, free: SetEvent) -> Statement:
 
 def _with_events_of_halves(part: Shared, free: SetEvent) -> Statement:
     """The body of a lifetime that steps share: the first waits for the slot, fills it and sees it filled."""
+    end = If(condition=part.last, then=seq(free))
+    if not part.begins:
+        return part.with_children((seq(part.body, end),))
     events = [each for each in part.body.body if _is_of(each, part.buffers)]
+    if not part.ends:
+        ready = _ready_event(part.buffers, free.target, free.source)
+        events = [ready, wait_for(ready)]
     others = [each for each in part.body.body if not _is_of(each, part.buffers)]
     filled = [each for each in others if isinstance(each, If) and each.condition.same(part.first)]
     if len(filled) != 1 or others[0] is not filled[0]:
         raise InternalError(f"{part.buffers[0].name} is not filled first, once, in the first half")
     begin = replace(filled[0], then=seq(wait_for(free), filled[0].then, *events))
-    end = If(condition=part.last, then=seq(free))
-    return part.with_children((seq(begin, *others[1:], end),))
+    return part.with_children((seq(begin, *others[1:], *([end] if part.ends else [])),))
 
 
 def _is_of(statement: Statement, group: Group) -> bool:
@@ -141,7 +163,9 @@ def _parts_of_stages(
         for child in statement.then.body:
             yield from _parts_of_stages(child, keep, back, statement.condition)
     elif isinstance(statement, Stage):
-        yield from (_Part(part, keep, back, when) for part in _always_reached(statement.body))
+        found = {item.symbol.name: str(item.value) for item in statement.walk() if isinstance(item, Let)}
+        for part in _always_reached(statement.body):
+            yield _Part(part, keep, back, when, found.get(part.slot.name, part.slot.name))
 
 
 def _always_reached(statement: Statement) -> Iterator[Handed]:
@@ -172,14 +196,43 @@ def _proved(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
     return writers.pop(), readers.pop()
 
 
-def _proved_to_be_shared(item: _Part) -> tuple[Pipe, Pipe]:
+def _proved_to_be_shared(part: Shared) -> tuple[Pipe, Pipe]:
     """The pipe that writes the buffers of a lifetime that halves share, and the one that reads them.
 
     What writes stands under ``first``, which holds in one step of a lifetime, and one pipe reads.
     """
-    part, group = item.part, item.part.buffers
-    assert isinstance(part, Shared)
-    name = group[0].name
+    _check_first_alone_writes(part)
+    writers, readers = _pipes(part, part.buffers)
+    return _one_of_each(part.buffers, writers, readers)
+
+
+def _proved_in_two_stages(group: Group, parts: list[_Part]) -> tuple[Pipe, Pipe]:
+    """The same where one stage writes and a later one reads, with work in the same steps and in one slot."""
+    name, begin, end = group[0].name, parts[0], parts[-1]
+    if [each.part.begins for each in parts] != [True, False]:
+        raise InternalError(f"{name} needs one stage that fills it, and a later one that reads it")
+    assert isinstance(begin.part, Shared) and isinstance(end.part, Shared)
+    if begin.keep is not end.keep or begin.back or end.back or str(begin.when) != str(end.when):
+        raise InternalError(f"the stages that share {name} have work in different steps")
+    if begin.slot != end.slot or not begin.part.first.same(end.part.first):
+        raise InternalError(f"the stages that share {name} have it in different slots or steps")
+    _check_first_alone_writes(begin.part)
+    (writers, early), (late, readers) = _pipes(begin.part, group), _pipes(end.part, group)
+    if early or late:
+        raise InternalError(f"{name} is read before it is complete, or written after that")
+    return _one_of_each(group, writers, readers)
+
+
+def _one_of_each(group: Group, writers: set[Pipe], readers: set[Pipe]) -> tuple[Pipe, Pipe]:
+    if len(writers) != 1 or len(readers) != 1 or writers == readers:
+        raise InternalError(
+            f"{group[0].name} needs one pipe that writes it first, and another one that reads it"
+        )
+    return writers.pop(), readers.pop()
+
+
+def _check_first_alone_writes(part: Shared) -> None:
+    group, name = part.buffers, part.buffers[0].name
     under = [each for each in part.body.body if isinstance(each, If) and each.condition.same(part.first)]
     inside = {id(each) for branch in under for each in branch.then.walk()}
     for each in part.walk():
@@ -189,10 +242,6 @@ def _proved_to_be_shared(item: _Part) -> tuple[Pipe, Pipe]:
             and id(each) not in inside
         ):
             raise InternalError(f"{name} is written for other halves than the first")
-    writers, readers = _pipes(part, group)
-    if len(writers) != 1 or len(readers) != 1 or writers == readers:
-        raise InternalError(f"{name} needs one pipe that writes it first, and another one that reads it")
-    return writers.pop(), readers.pop()
 
 
 def _pipes(part: Handed, group: Group) -> tuple[set[Pipe], set[Pipe]]:

@@ -302,8 +302,7 @@ private:
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
-        // steps of the item with keys: its tiles, twice where they are needed again
-        int64_t keySteps;
+        int64_t keySteps;  // steps of the item with keys: one or two a tile
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 

@@ -106,16 +106,16 @@ struct SelfAttentionTiling {
     int64_t cacheKStrideK;  // elements between neighbours of cacheK along K
     int64_t cacheKStrideB;  // elements between neighbours of cacheK along B
     int64_t keyStrideK;  // elements between neighbours of key along K
-    int64_t queryStrideS;  // elements between neighbours of query along S
-    int64_t queryStrideN;  // elements between neighbours of query along N
-    int64_t queryElements;  // elements of query
-    int64_t queryIsScaled;  // whether queries are scaled first
     int64_t cacheVStrideT;  // elements between neighbours of cacheV along T
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t cacheVStrideY;  // elements between neighbours of cacheV along Y
     int64_t cacheVStrideK;  // elements between neighbours of cacheV along K
     int64_t cacheVStrideB;  // elements between neighbours of cacheV along B
     int64_t valueStrideK;  // elements between neighbours of value along K
+    int64_t queryStrideS;  // elements between neighbours of query along S
+    int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t queryElements;  // elements of query
+    int64_t queryIsScaled;  // whether queries are scaled first
     int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
     float qScale;
@@ -129,10 +129,10 @@ struct SelfAttentionTiling {
     int64_t partialOutOffset;  // bytes from the workspace to the weighted sums of key splits
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     // bytes from the workspace to the ring of probability tiles, vector to cube
     int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
+    int64_t scaledQueryOffset;  // bytes from the workspace to the scaled query
     int64_t workspaceBytes;  // bytes of the user workspace
     float attentionMaskFactor;  // -3e+38 or 1.0, by kernelType, calcType, maskType
     // elements between neighbours of attentionMask along B; 0: all have the same

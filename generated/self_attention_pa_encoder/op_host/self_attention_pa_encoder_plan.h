@@ -211,6 +211,9 @@ struct Kernel {
     int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    // which values it has of queriesPerSmallTask, pairs, queriesPerPair
+    int64_t queriesPerSmallTaskForm = 0;
+    int64_t largeAndSmallOfCoreForm = 0;  // which values it has of largeAndSmallOfCore
     // which values it has of largeTiles, queriesPerTask, smallPositions
     int64_t largeTilesForm = 0;
     int64_t rowsPerTaskForm = 0;  // which values it has of rowsPerTask
@@ -230,11 +233,22 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    // query positions of a large task
-    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     // tasks of all heads at the same positions
     const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
+    // score tiles of a row, at most
+    const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    // query positions of a half, at most
+    const int64_t queriesPerHalf = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // query positions of a large task
+    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     // large tasks of a batch row, if all are large
     const int64_t allTiles = CeilDiv(problem.qRows, queriesPerLargeTask);
     // query positions of the busiest core with those
@@ -247,6 +261,51 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
     // rounds of them
     const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+    // large tasks that have queries, at most
+    const int64_t filledTasks =
+        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+            * (tiling.kvHeads * tiling.headTiles);
+    // tasks of two halves of a batch row, at least
+    const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
+    // rounds of them
+    const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
+    // tasks at the same positions that follow each other
+    const int64_t tasksBeside =
+        tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles ? tiling.headsAtOnce : tasksAbreast;
+    // tasks of two halves that a batch row's positions fill
+    const int64_t fullPairs = problem.qRows / (2 * queriesPerHalf);
+    // rounds of them, an even number
+    const int64_t evenRounds = tasksBeside * fullPairs / (2 * problem.cores) * 2;
+    // as many as these rounds have room for
+    const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksBeside, 1);
+    int64_t pairs{};  // tasks of two halves of a batch row
+    int64_t queriesPerPair{};  // query positions of such a task
+    if (kernel.queriesPerSmallTaskForm == 0) {
+        pairs = MaxOf(fewestPairs, roundsOfPairs * problem.cores / MaxOf(tasksAbreast, 1));
+        tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+        queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
+    } else {
+        pairs =
+            MinOf(tasksBeside * fullPairs,
+                problem.nTokens / (2 * queriesPerHalf) * (tiling.kvHeads * tiling.headTiles))
+                >= 2 * problem.cores
+                && pairsInRounds * tasksBeside * kPartsOfBusiestCore
+                    >= (tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                        ? evenRounds * problem.cores * kPartsOfBusiestCore
+                        : evenRounds * problem.cores * kPartsWithSmallTasks)
+                ? pairsInRounds
+                : 0;
+        tiling.queriesPerSmallTask =
+            pairs > 0
+                ? queriesPerHalf
+                : MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+        queriesPerPair =
+            CeilDiv(MaxOf(0,
+                problem.qRows
+                    - RoundUp(MaxOf(0, problem.qRows - pairs * (2 * queriesPerLargeTask)),
+                        queriesPerLargeTask)),
+                MaxOf(pairs, 1));
+    }
     // small tasks after the last round of them
     const int64_t smallAfterwards =
         MaxOf(0,
@@ -262,33 +321,9 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t smallOfCore =
         CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
             * tiling.queriesPerSmallTask;
-    // large tasks that have queries, at most
-    const int64_t filledTasks =
-        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
-            * (tiling.kvHeads * tiling.headTiles);
-    // tasks of two halves of a batch row, at least
-    const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
-    // rounds of them
-    const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
-    // such tasks that fill the rounds
-    const int64_t pairs =
-        MaxOf(fewestPairs, roundsOfPairs * problem.cores / MaxOf(tasksAbreast, 1));
-    // query positions of such a task
-    const int64_t queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
-    // score tiles of a row, at most
-    const int64_t keyTiles = CeilDiv(problem.kvRows, kernel.tileKeys);
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.kvRows * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
-    // even groups of heads
-    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
     // query positions of the busiest core with large and small tasks
     int64_t largeAndSmallOfCore{};
-    if (problem.queryLayout == values::QueryLayout::kTokens
-        || problem.queryLayout == values::QueryLayout::kMerged) {
+    if (kernel.largeAndSmallOfCoreForm == 0) {
         largeAndSmallOfCore =
             CeilDiv(tasksAbreast
                 * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
@@ -325,8 +360,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
                                     : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
                     problem.cores)
                     * tiling.queriesPerSmallTask;
-        tiling.rowTotal = problem.nTokens * problem.headNum;
-    } else {
+    } else if (kernel.largeAndSmallOfCoreForm == 1) {
         largeAndSmallOfCore =
             CeilDiv(tasksAbreast
                 * ((tasksAbreast * allTiles < problem.cores
@@ -363,7 +397,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
                                     : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
                     problem.cores)
                     * tiling.queriesPerSmallTask;
-        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
     int64_t filledPairs{};  // tasks of two halves that have queries, at most
     if (kernel.largeTilesForm == 0) {
@@ -422,6 +455,30 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         tiling.smallPositions =
             RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
                 tiling.queriesPerSmallTask);
+    } else if (kernel.largeTilesForm == 2) {
+        if (pairs > 0) {
+            tiling.largeTiles = pairs;
+        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (pairs > 0) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles * (pairs > 0 ? queriesPerPair : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
     } else {
         if (queriesPerPair > queriesPerLargeTask
             && tasksAbreast * fewestPairs >= problem.cores
@@ -473,6 +530,11 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             ? MinOf(tiling.headsPerTask * tiling.queriesPerTask,
                 tiling.headsPerTask * queriesPerLargeTask)
             : tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.rowTotal =
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged)
+            ? problem.nTokens * problem.headNum
+            : problem.batch * problem.qRows * problem.headNum;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -839,6 +901,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -867,8 +930,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
+        choice.kernel.queriesPerSmallTaskForm = 1;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -943,7 +1007,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
+        choice.kernel.largeTilesForm = 3;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1018,6 +1083,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1048,6 +1114,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1078,6 +1145,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1103,8 +1171,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
+        choice.kernel.queriesPerSmallTaskForm = 1;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1137,6 +1206,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1165,6 +1235,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1190,7 +1261,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
+        choice.kernel.largeTilesForm = 3;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1219,6 +1291,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1248,8 +1321,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
+        choice.kernel.queriesPerSmallTaskForm = 1;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1277,8 +1351,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
+        choice.kernel.queriesPerSmallTaskForm = 1;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
     }

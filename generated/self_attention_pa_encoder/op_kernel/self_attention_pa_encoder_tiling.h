@@ -125,10 +125,10 @@ struct SelfAttentionPaEncoderTiling {
     int64_t headDim;  // true head size
     int64_t keyStrideU;  // elements between neighbours of key along U
     int64_t keyStrideK;  // elements between neighbours of key along K
-    int64_t queryStrideS;  // elements between neighbours of query along S
-    int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t valueStrideU;  // elements between neighbours of value along U
     int64_t valueStrideK;  // elements between neighbours of value along K
+    int64_t queryStrideS;  // elements between neighbours of query along S
+    int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t qRows;  // query positions of the longest batch row
     int64_t keyCapacity;  // keys of a row, at most
     int64_t seqLenIs2Batch;  // seqLenLayout == 1
@@ -156,9 +156,9 @@ struct SelfAttentionPaEncoderTiling {
     int64_t outputStrideB;  // elements between neighbours of output along B
     int64_t outputStrideQ;  // elements between neighbours of output along Q
     int64_t keyStrideB;  // elements between neighbours of key along B
+    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t queryStrideQ;  // elements between neighbours of query along Q
     int64_t queryStrideB;  // elements between neighbours of query along B
-    int64_t valueStrideB;  // elements between neighbours of value along B
     int64_t maskStrideN;  // elements between neighbours of mask along N; 0: all have the same
     int64_t maskPitch0;  // elements between neighbours of mask along dimension 0
     int64_t windowSize;

@@ -39,7 +39,9 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
-    int64_t queriesPerSmallTask;  // query positions of a small task, one band of rows
+    int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
+    // query positions of a small task, one band of rows, or as many as a half has
+    int64_t queriesPerSmallTask;
     int64_t largeTiles;  // large tasks that share the query positions of a batch row
     int64_t queriesPerTask;  // query positions of a task, at most
     int64_t smallPositions;  // first query positions of a batch row, which small tasks have
@@ -47,7 +49,6 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t largeTasks;  // large tasks; all others are small
     int64_t rowsPerTask;  // query rows of a task, at most
     int64_t tasks;  // units of work before keys are split
-    int64_t headsAtOnce;  // tasks of heads whose keys L2 holds together
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a task and a split
     int64_t rowTotal;  // rows of the result
@@ -65,10 +66,10 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t valueStrideP;  // elements between neighbours of value along P
     int64_t valueStrideK;  // elements between neighbours of value along K
     int64_t valueStrideR;  // elements between neighbours of value along R
-    int64_t maxOfSeqLen;  // query positions of the longest batch row
-    int64_t keyCapacity;  // keys of a row, at most
     int64_t queryStrideS;  // elements between neighbours of query along S
     int64_t queryStrideN;  // elements between neighbours of query along N
+    int64_t maxOfSeqLen;  // query positions of the longest batch row
+    int64_t keyCapacity;  // keys of a row, at most
     int64_t warmKeys;  // keys of a slot that scores may go to
     int64_t warmRows;  // rows of a slot that vector cores store to first
     int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
