@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
 from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, needless
+from attndsl.mutate.hidden_keys import harmless_operands, rounds_up_to_pieces
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
@@ -125,13 +126,12 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if call.name == "CeilDiv" and _is_one(source, other):
                 continue
             if call.name == "MinOf":
-                if not (_FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)):
-                    yield Defect(TAIL, call.span, f"({one})")
-                if (one, other) != launched and not is_all_that_is_left(source, call):
-                    yield Defect(TAIL, call.span, f"({other})")
+                yield from _minima(source, call, is_launched=(one, other) == launched)
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
-            elif call.name == "RoundUp" and not (stores or _divided(source, call, other)):
+            elif call.name == "RoundUp" and not (
+                stores or _divided(source, call, other) or rounds_up_to_pieces(source, call)
+            ):
                 yield Defect(
                     TAIL, call.span, f"({one} - 1)" if is_filled_behind(source, call) else f"({one})"
                 )
@@ -140,6 +140,17 @@ def tails(source: EmittedText) -> Iterator[Defect]:
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+
+
+def _minima(source: EmittedText, call: CallText, is_launched: bool) -> Iterator[Defect]:
+    """A minimum as one of its operands, where that is a defect."""
+    one, other = (source.at(each) for each in call.arguments)
+    harmless = harmless_operands(source, call)
+    guarded = 0 in harmless or _FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)
+    if not guarded:
+        yield Defect(TAIL, call.span, f"({one})")
+    if not (1 in harmless or is_launched or is_all_that_is_left(source, call)):
+        yield Defect(TAIL, call.span, f"({other})")
 
 
 def _drains(source: EmittedText, call: CallText) -> bool:

@@ -7,6 +7,12 @@ from collections.abc import Iterator
 
 from attndsl.base.facts import kept
 from attndsl.mutate.covered_barriers import is_covered
+from attndsl.mutate.covered_events import (
+    is_ready_twice,
+    release_is_covered,
+    reuse_is_covered,
+    set_and_waited_apart,
+)
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
@@ -48,14 +54,19 @@ def _event(call: CallText) -> tuple[str, str] | None:
 
 
 def dropped_events(source: EmittedText) -> Iterator[Defect]:
-    """A SetFlag, a WaitFlag or a helper that does both, left out."""
-    return (dropped(DROPPED_EVENT, statement.span) for statement, call in _calls(source) if _event(call))
+    """A SetFlag, a WaitFlag or a helper that does both, left out; not one that the next covers."""
+    return (
+        dropped(DROPPED_EVENT, statement.span)
+        for statement, call in _calls(source)
+        if _event(call) and not is_ready_twice(source, statement)
+    )
 
 
 def swapped_events(source: EmittedText) -> Iterator[Defect]:
     """A flag set before the last work that it stands for, or waited for after the first that needs it.
 
-    Not where another wait in front covers it, as it does where a tile is one piece.
+    Not where other events cover it, as they do where a tile is one piece, or where two pipes go on for
+    themselves.
     """
     for one, other in source.neighbours():
         first, second = source.leading_call(one), source.leading_call(other)
@@ -65,7 +76,11 @@ def swapped_events(source: EmittedText) -> Iterator[Defect]:
         too_early = second.name == "SetFlag" and early is not None and source.pipe_of(first) == early[0]
         too_late = first.name == "WaitFlag" and late is not None and source.pipe_of(second) == late[1]
         backwards = (first.name, second.name) == ("SetFlag", "WaitFlag") and early == late
-        if too_late and is_covered_wait(source, one):
+        if too_late and (is_covered_wait(source, one) or reuse_is_covered(source, one)):
+            continue
+        if too_early and release_is_covered(source, one, other):
+            continue
+        if backwards and set_and_waited_apart(source, one, other):
             continue
         if too_early or too_late or backwards:
             between = source.text[one.span.end : other.span.start]
