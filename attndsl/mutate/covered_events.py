@@ -1,9 +1,9 @@
 """Events that order nothing which others do not order, too.
 
-A store tells two pipes that its buffer is free: the one that fills it, and the one that loads what the filling
-needs. Where each filling waits for a load that itself waited for the store, the first of the two events is not
-needed where it stands. Nor does the order matter in which one pipe sets an event and another waits for one of
-another id; both go on for themselves.
+A store tells two pipes that its buffer is free: the one that fills it, and the one that loads what the
+filling needs. Where each filling waits for a load that itself waited for the store, the first of the two
+events is not needed where it stands. Nor does the order matter in which one pipe sets an event and another
+waits for one of another id; both go on for themselves.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def set_and_waited_apart(source: EmittedText, one: StatementText, other: Stateme
 
 def release_is_covered(source: EmittedText, store: StatementText, release: StatementText) -> bool:
     """Whether a buffer may be told free in front of the store that reads it last."""
-    event = next((each for each in _flags(source).get(release.function, ()) if each.statement == release), None)
+    event = next(
+        (each for each in _flags(source).get(release.function, ()) if each.statement == release), None
+    )
     if event is None or event.of != _STORES:
         return False
     return all(_is_ordered(source, store, event, wait) for wait in _all(source, event, "Wait"))
@@ -107,7 +109,8 @@ def is_ready_twice(source: EmittedText, ready: StatementText) -> bool:
                 return False  # it stands for something else, too
         call = source.leading_call(each)
         works = call is not None and (
-            source.pipe_of(call) == flag.to or (call.name in source.functions and source.pipe_of(call) is None)
+            source.pipe_of(call) == flag.to
+            or (call.name in source.functions and source.pipe_of(call) is None)
         )
         if works and (again is None or not _runs_with(source, again, each)):
             return False
@@ -128,10 +131,7 @@ def _opens_or_ends(source: EmittedText, flag: _Flag) -> bool:
     """Whether nothing but flags comes before or behind a flag of a function that leads to others."""
     own = source.functions[flag.statement.function]
     place = own.index(flag.statement)
-    return any(
-        all(_is_flag(source, each) for each in side)
-        for side in (own[:place], own[place + 1 :])
-    )
+    return any(all(_is_flag(source, each) for each in side) for side in (own[:place], own[place + 1 :]))
 
 
 def _is_flag(source: EmittedText, statement: StatementText) -> bool:
@@ -167,7 +167,9 @@ def _is_ordered(source: EmittedText, store: StatementText, event: _Flag, wait: _
         and _runs_with(source, each.statement, store)
     ]
     if any(
-        _waits_between(source, each, event, filling) and each.slots <= event.slots and _alternates(source, each)
+        _waits_between(source, each, event, filling)
+        and each.slots <= event.slots
+        and _alternates(source, each)
         for each in behind
     ):
         return True
@@ -192,9 +194,9 @@ def _first_use(source: EmittedText, wait: _Flag, buffers: set[str]) -> Statement
     own = source.functions[wait.statement.function]
     for each in own[own.index(wait.statement) + 1 :]:
         call = source.leading_call(each)
-        if call is not None and source.pipe_of(call) == wait.to:
-            if buffers & set(re.findall(r"\w+", source.code_at(each.span))):
-                return each
+        words = set(re.findall(r"\w+", source.code_at(each.span)))
+        if call is not None and source.pipe_of(call) == wait.to and buffers & words:
+            return each
     return None
 
 
@@ -204,8 +206,8 @@ def _runs_with(source: EmittedText, one: StatementText, other: StatementText) ->
 
 
 def _waits_between(source: EmittedText, covering: _Flag, event: _Flag, filling: StatementText) -> bool:
-    """Whether a pipe waits for the covering event and then sets one for the pipe of a filling, which waits for
-    it first."""
+    """Whether a pipe waits for the covering event and then sets one for the pipe of a filling, which waits
+    for it first."""
     own = [
         each
         for each in _flags(source).get(filling.function, ())
@@ -304,7 +306,9 @@ def _merges_parts(source: EmittedText, function: str, event: _Flag) -> bool:
     passed on to the pipe which fills, the fewest parts being enough."""
     own = source.functions[function]
     flags = _flags(source).get(function, [])
-    if not source.match(_PARTS, own[0]) or any(source.heads_around(each.statement) != [own[0]] for each in flags):
+    if not source.match(_PARTS, own[0]) or any(
+        source.heads_around(each.statement) != [own[0]] for each in flags
+    ):
         return False
     return any(
         each.verb == "Set"

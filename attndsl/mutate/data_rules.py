@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
-from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, needless
+from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, is_whole_group, needless
 from attndsl.mutate.hidden_keys import harmless_operands, rounds_up_to_pieces
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
@@ -148,7 +148,7 @@ def _minima(source: EmittedText, call: CallText, is_launched: bool) -> Iterator[
     harmless = harmless_operands(source, call)
     guarded = 0 in harmless or _FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)
     if not guarded:
-        yield Defect(TAIL, call.span, f"({one})")
+        yield Defect(TAIL, call.span, f"({one} + 1)" if is_whole_group(source, call) else f"({one})")
     if not (1 in harmless or is_launched or is_all_that_is_left(source, call)):
         yield Defect(TAIL, call.span, f"({other})")
 

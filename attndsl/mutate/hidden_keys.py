@@ -1,9 +1,9 @@
 """Bounds of keys that skip what a mask hides anyway: with a larger one, more is computed and nothing else.
 
-A causal row ends at some key. The last key of an item, the columns of scores that are loaded, and the pieces of
-a product that are computed at all are bounded by the end of the last row that needs them. A mask of the same end
-then makes the scores behind each row's own end -inf, so that what a larger bound adds to a row is a probability
-of 0.
+A causal row ends at some key. The last key of an item, the columns of scores that are loaded, and the pieces
+of a product that are computed at all are bounded by the end of the last row that needs them. A mask of the
+same end then makes the scores behind each row's own end -inf, so that what a larger bound adds to a row is a
+probability of 0.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
         if around.name == "MinOf" and statement is not None and around.arguments[1] == call.span:
             step = _skips_pieces(source, statement, around.span)
             known, unit = known_constants(source), source.code_at(call.arguments[1])
-            return step in known and unit in known and known[step] % known[unit] == 0
+            return step is not None and step in known and unit in known and known[step] % known[unit] == 0
     return False
 
 
@@ -79,9 +79,7 @@ def _skips_pieces(source: EmittedText, statement: StatementText, minimum: Span) 
         return None
     own = source.functions[statement.function]
     uses = [
-        each
-        for each in own
-        if each != statement and re.search(rf"\b{named[1]}\b", source.code_at(each.span))
+        each for each in own if each != statement and re.search(rf"\b{named[1]}\b", source.code_at(each.span))
     ]
     (limit, _), step = _operands(source, minimum), None
     for use in uses:
@@ -126,7 +124,8 @@ def _all_fills(source: EmittedText) -> dict[str, list[CallText]]:
     for statement in source.statements:
         call = source.leading_call(statement)
         if call is not None and _FILLS.match(call.name) and len(call.arguments) > 3:
-            if _one_line(source, call.arguments[3]) == _HIDDEN and "core" in source.code_at(call.arguments[0]):
+            of_scores = source.code_at(call.arguments[0]).lower().startswith("score")
+            if of_scores and _one_line(source, call.arguments[3]) == _HIDDEN:
                 found.setdefault(statement.function, []).append(call)
     return found
 
