@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -16,7 +17,7 @@ from attndsl.mutate.covered_events import (
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
-from attndsl.mutate.lifetimes import EARLY, never_together, time_of
+from attndsl.mutate.lifetimes import EARLY, excludes, never_together, time_of
 from attndsl.mutate.pieces import is_covered_wait, orders_one_product
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
@@ -112,6 +113,13 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     last, over = _of_last_phase(source)
     in_turn, times = _in_turn(source), _times(source)
     first, begun = _before_others(source), _of_first_steps(source)
+    over_times = _times_of_complete(source)
+
+    def excluded(one: str, other: str) -> bool:
+        own = over_times.get(one, frozenset())
+        pairs = itertools.product(own, over_times[other])
+        return bool(own) and all(excludes(source, each, another) for each, another in pairs)
+
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
@@ -119,6 +127,7 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
             apart |= in_turn.get(name, frozenset()) | first.get(name, frozenset())
             apart |= begun.get(name, frozenset())
             apart |= {each for each in times.keys() & numbers.keys() if _never_both(times, name, each)}
+            apart |= {each for each in over_times.keys() & numbers.keys() if excluded(name, each)}
             others = [
                 number
                 for each, number in numbers.items()
@@ -164,6 +173,25 @@ def _times(source: EmittedText) -> dict[str, frozenset[str]]:
         name: frozenset(counts)
         for name, counts in found.items()
         if EARLY not in counts and not any(counts.values())
+    }
+
+
+@kept
+def _times_of_complete(source: EmittedText) -> dict[str, frozenset[str]]:
+    """When events are set or waited for, of those that each function waits for as often as it sets them at a
+    time: all work that they order is over when the function is, but for what two pipes still do."""
+    found: dict[str, dict[tuple[str, str], int]] = {}
+    for statement, call in _calls(source):
+        if _event(call) is not None and call.arguments:
+            change = {"SetFlag": 1, "WaitFlag": -1}.get(call.name, 0)
+            for name in re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])):
+                counts = found.setdefault(name, {})
+                place = (statement.function, time_of(source, statement.span.start))
+                counts[place] = counts.get(place, 0) + change
+    return {
+        name: frozenset(time for _, time in counts)
+        for name, counts in found.items()
+        if not any(counts.values())
     }
 
 

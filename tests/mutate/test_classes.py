@@ -554,6 +554,60 @@ def test_a_switch_is_tried_with_a_kernel_that_reads_what_its_cases_compute() -> 
     assert (fields("problem.queryLayout"), fields("tiling.b")) == ({"a"}, frozenset())
 
 
+CASES = """
+void SetStrides(const Problem &problem, Tiling &tiling)
+{
+    switch (problem.queryLayout) {
+        case values::QueryLayout::kPacked:
+            tiling.packed = 1;
+            break;
+        case values::QueryLayout::kPadded:
+            tiling.padded = tiling.packed + 1;
+    }
+}
+void Tile(const Problem &problem) { SetStrides(problem, tiling); }
+void Tile2(const Problem &problem) { tiling.other = 2; }
+bool SelectKernel(const Problem &problem, Choice &choice)
+{
+    if (problem.queryLayout == values::QueryLayout::kPacked) {
+        choice.key = Key::kOfPacked;
+        choice.kernel.tile = &Tile;
+        return true;
+    }
+    if (problem.queryLayout != values::QueryLayout::kPacked) {
+        choice.key = Key::kOfOthers;
+        choice.kernel.tile = &Tile;
+        return true;
+    }
+    if (problem.maskGiven != 0) {
+        choice.key = Key::kMasked;
+        choice.kernel.tile = &Tile2;
+        return true;
+    }
+    return false;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "of_case", "of_function"),
+    [
+        ("tiling.packed = 1", {"kOfPacked", "kMasked"}, {"kOfPacked", "kOfOthers"}),
+        ("tiling.padded", {"kOfOthers", "kMasked"}, {"kOfPacked", "kOfOthers"}),
+        ("tiling.other", None, {"kMasked"}),
+        ("choice.key = Key::kMasked", None, None),
+    ],
+)
+def test_a_place_of_a_plan_is_tried_with_a_kernel_that_it_plans_for(
+    place: str, of_case: set[str] | None, of_function: set[str] | None
+) -> None:
+    source, start = EmittedText(CASES), CASES.index(place)
+    at = Span(start, start + 1)
+    assert plan_rules.kernels_of_case(source, at) == of_case
+    assert plan_rules.kernels_of_function(source, at) == of_function
+    assert [plan_rules.is_read(source, each) for each in ("packed", "padded")] == [True, False]
+
+
 MODE = """
 bool BlocksWait(const Problem &problem)
 {{
