@@ -178,9 +178,10 @@ def _times(source: EmittedText) -> dict[str, frozenset[str]]:
 
 @kept
 def _times_of_complete(source: EmittedText) -> dict[str, frozenset[str]]:
-    """When events are set or waited for, of those that each function waits for as often as it sets them at a
-    time: all work that they order is over when the function is, but for what two pipes still do."""
+    """When events are set or waited for, of those that each function sets before it waits for them, and as
+    often: nothing of them is left when it is over, and nothing is set ahead."""
     found: dict[str, dict[tuple[str, str], int]] = {}
+    ahead = set[str]()
     for statement, call in _calls(source):
         if _event(call) is not None and call.arguments:
             change = {"SetFlag": 1, "WaitFlag": -1}.get(call.name, 0)
@@ -188,10 +189,12 @@ def _times_of_complete(source: EmittedText) -> dict[str, frozenset[str]]:
                 counts = found.setdefault(name, {})
                 place = (statement.function, time_of(source, statement.span.start))
                 counts[place] = counts.get(place, 0) + change
+                if counts[place] < 0:
+                    ahead.add(name)
     return {
         name: frozenset(time for _, time in counts)
         for name, counts in found.items()
-        if not any(counts.values())
+        if name not in ahead and not any(counts.values())
     }
 
 

@@ -283,6 +283,8 @@ void Later() {{
     assert ids("Exp(x, x, 8);", "", PLAN) == []
     assert ids("Exp(x, x, 8);", "", PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "4")) == ["1", "0"]
     assert ids("", "SetFlag<HardEvent::V_MTE3>(kProbReady);", PLAN) == ["1", "0"]
+    wait, event = "WaitFlag<HardEvent::V_MTE3>(kProbReady);", "SetFlag<HardEvent::V_MTE3>(kProbReady);"
+    assert ids("", f"{wait}\n{event}", PLAN) == ["1", "0"]  # one that is set ahead
 
 
 WARMED = """
