@@ -60,6 +60,17 @@ def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
     return False
 
 
+def last_row_end(source: EmittedText, statement: StatementText) -> str | None:
+    """The end of the last row that a statement bounds keys by, written alike for rows of any kind."""
+    for call in source.calls(statement.span):
+        if call.name == "MinOf":
+            other = _one_line(source, call.arguments[1])
+            loaded = _IN_REPEATS.match(other)
+            if loaded is not None or other.startswith("MaxOf(0, "):
+                return _of_row(loaded[1] if loaded is not None else other)
+    return None
+
+
 def _begins_a_fill(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     fill = source.leading_call(statement)
     if fill is None or not _FILLS.match(fill.name) or len(fill.arguments) < 3:

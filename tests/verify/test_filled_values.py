@@ -62,7 +62,7 @@ def test_logits_without_a_key_are_as_far_down_as_sunk_scores() -> None:
     assert (abs(plain["sunk"] + 160) < 9).all()
 
 
-_SUNK: dict[str, Any] = {
+_SUNK: dict[str, dict[str, Any]] = {
     "without a slope": {FILL: SUNK},
     "sunk": {FILL: SUNK, SLOPE: 1.0},
     "ramp": {FILL: RAMP, SLOPE: 1.0},
