@@ -6,6 +6,7 @@ every layout of a tensor.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -58,11 +59,14 @@ def _changes(launch: Launch) -> Iterator[Mapping[str, Any]]:
     yield from ({CORES.name: number} for number in _CORES)
 
 
-def ask(project: UserProject, launch: Launch) -> None:
-    """Put to a plan all that :func:`differing_plans` asks, for the statements that it executes."""
+def ask(project: UserProject, launch: Launch, marks: ctypes.Array[ctypes.c_uint8]) -> None:
+    """Put to a plan all that :func:`differing_plans` asks, for the statements that it executes, which it
+    notes in ``marks``; but for what it finds no kernel for, of which nothing is compared."""
     project.blocks_without_work(launch)
     for each in asked_launches(launch):
-        plan_or_none(project, each)
+        before = bytes(marks)
+        if plan_or_none(project, each) is None:
+            ctypes.memmove(marks, before, len(before))
 
 
 def plan_or_none(project: UserProject, launch: Launch) -> ProjectPlan | None:

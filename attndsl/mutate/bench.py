@@ -238,7 +238,7 @@ class Bench:
 
             def execute(launch: Launch, reports: list[Report] = reports) -> Report:
                 plan = project.plan(launch)
-                ask(project, launch)
+                ask(project, launch, marks)  # noqa: B023
                 reports.append(plan.run(kernel, launch))
                 return reports[-1]
 

@@ -11,7 +11,7 @@ the last one adds a tile or, without tiles, has started the sums.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
@@ -24,8 +24,10 @@ _OVER_ROWS = r"for \(int64_t (\w+) = 0; \1 < {0}; \1 \+= \w+\)"
 _VIEW = re.compile(r"\bauto (\w+) = View<")
 _START = re.compile(
     r"if \(rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
-    r"(?:Duplicate\(\w+_\[itemSlot \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
+    r"(?:Duplicate\(\w+_\[(?:itemSlot|\(itemSlot \* 2 \+ \w+\)) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
 )
+_LAST_STEP = re.compile(r"if \((\w+)\.tile (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
+_PLACES_LAST = re.compile(r"static_assert\(kPrefetch < kRing,")
 _FINISH = re.compile(
     r"if \((\w+)\.tile == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
     r"if \(\1\.tile < (\w+)\.tiles\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
@@ -40,13 +42,12 @@ def is_covered(source: EmittedText, barrier: StatementText) -> bool:
     if _is_covered_by_loop(source, barrier) or _is_covered_everywhere(source, barrier):
         return True
     steps = _steps(source)
-    if steps is None:
-        return False
-    before, finishing = steps
-    if barrier.function in finishing:
-        return _is_ordered_before(source, barrier, before, finishing)
+    if steps is not None and barrier.function in steps[1]:
+        return _is_ordered_before(source, barrier, *steps)
+    finishing = steps[1] if steps is not None else _finish_of_earlier(source)
     whole = source.code_at(source.body(barrier.function))
-    return _START.match(whole) is not None and _is_ordered_by_last(source, _members(whole), finishing)
+    starts = bool(finishing) and _START.match(whole) is not None
+    return starts and _is_ordered_by_last(source, _members(whole), finishing)
 
 
 @kept
@@ -59,6 +60,17 @@ def _steps(source: EmittedText) -> tuple[tuple[str, str], tuple[str, ...]] | Non
     end = closing_brace(source.code, found[0].end() - 1)
     calls = (call.name for call in source.calls(Span(found[0].end(), end)))
     return (found[0][2], found[0][4]), tuple(name for name in calls if name in source.functions)
+
+
+@kept
+def _finish_of_earlier(source: EmittedText) -> tuple[str, ...]:
+    """The functions that finish an item of an earlier step, where an item keeps its place until then."""
+    found = list(_LAST_STEP.finditer(source.code))
+    if len(found) != 1 or not _PLACES_LAST.search(source.code):
+        return ()
+    end = closing_brace(source.code, found[0].end() - 1)
+    calls = (call.name for call in source.calls(Span(found[0].end(), end)))
+    return tuple(name for name in calls if name in source.functions)
 
 
 def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
@@ -117,9 +129,8 @@ def _heads(source: EmittedText, statement: StatementText) -> list[str]:
 def _has_barrier_behind(source: EmittedText, use: StatementText) -> bool:
     """Whether a barrier runs behind a use, each time: further on in a block around it, or, behind a call of
     its function, in the next function that is called with the same rows, on no other conditions."""
-    own, heads = source.functions[use.function], _heads(source, use)
-    barriers = [each for each in own if each.span.start > use.span.start and source.is_vector_barrier(each)]
-    if any(_around(source, each, use) for each in barriers):
+    heads = _heads(source, use)
+    if any(_around(source, each, use) for each in _barriers_behind(source, use)):
         return True
     calls = [
         (each, call)
@@ -203,23 +214,21 @@ def _is_ordered_by_last(source: EmittedText, members: set[str], finishing: tuple
     found = False
     for name in finishing:
         uses = [
-            each.span.end
+            each
             for each in source.functions[name]
             if members & _members(source.code_at(each.span))
             and not (once and time_of(source, each.span.start) == SPLIT)
         ]
         found = found or bool(uses)
-        if not all(any(_follows(source, use, name)) for use in uses):
+        if not all(any(_around(source, each, use) for each in _barriers_behind(source, use)) for use in uses):
             return False
     return found
 
 
-def _follows(source: EmittedText, use: int, function: str) -> Iterator[bool]:
-    """For each barrier of a function behind a place, whether all that leads to the place leads there."""
-    for each in source.functions[function]:
-        if each.span.start > use and source.is_vector_barrier(each):
-            between = source.code[use : each.span.start]
-            yield "}" not in between and "{" not in between
+def _barriers_behind(source: EmittedText, use: StatementText) -> list[StatementText]:
+    """The barriers of a function behind a use."""
+    own = source.functions[use.function]
+    return [each for each in own if each.span.start > use.span.start and source.is_vector_barrier(each)]
 
 
 def _members(code: str) -> set[str]:

@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from attndsl.mutate.covered_events import runs_before
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
-from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, needless
+from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, is_whole_group, needless
+from attndsl.mutate.hidden_keys import harmless_operands, rounds_up_to_pieces
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
@@ -125,13 +127,12 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             if call.name == "CeilDiv" and _is_one(source, other):
                 continue
             if call.name == "MinOf":
-                if not (_FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)):
-                    yield Defect(TAIL, call.span, f"({one})")
-                if (one, other) != launched and not is_all_that_is_left(source, call):
-                    yield Defect(TAIL, call.span, f"({other})")
+                yield from _minima(source, call, is_launched=(one, other) == launched)
             elif call.name == "CeilDiv":
                 yield Defect(TAIL, call.span, f"(({one}) / ({other}))")
-            elif call.name == "RoundUp" and not (stores or _divided(source, call, other)):
+            elif call.name == "RoundUp" and not (
+                stores or _divided(source, call, other) or rounds_up_to_pieces(source, call)
+            ):
                 yield Defect(
                     TAIL, call.span, f"({one} - 1)" if is_filled_behind(source, call) else f"({one})"
                 )
@@ -140,6 +141,17 @@ def tails(source: EmittedText) -> Iterator[Defect]:
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
             yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+
+
+def _minima(source: EmittedText, call: CallText, is_launched: bool) -> Iterator[Defect]:
+    """A minimum as one of its operands, where that is a defect."""
+    one, other = (source.at(each) for each in call.arguments)
+    harmless = harmless_operands(source, call)
+    guarded = 0 in harmless or _FIRST_ROW.match(one) or _drains(source, call) or needless(source, call)
+    if not guarded:
+        yield Defect(TAIL, call.span, f"({one} + 1)" if is_whole_group(source, call) else f"({one})")
+    if not (1 in harmless or is_launched or is_all_that_is_left(source, call)):
+        yield Defect(TAIL, call.span, f"({other})")
 
 
 def _drains(source: EmittedText, call: CallText) -> bool:
@@ -292,18 +304,37 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     """The other slot of a buffer that several places take.
 
     Where a single one does, slots are numbered another way and no more; so are those that never change. What
-    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
+    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own. So
+    does what runs once, before all others, and then tells the other core, whose work these wait for.
     """
     late = after_all_blocks(source)
     found = [
-        (match.span(2), match[2], (match[1], statement.function in late))
+        (match.span(2), match[2], match[1], statement.function)
         for statement in source.statements
         for match in _SLOT.finditer(source.code, statement.span.start, statement.span.end)
     ]
-    counts = Counter(buffer for _, _, buffer in found)
-    for span, slot, buffer in found:
-        if counts[buffer] > 1:
+    users: dict[str, set[str]] = {}
+    for _, _, buffer, function in found:
+        users.setdefault(buffer, set()).add(function)
+    times = {
+        (buffer, function): "late"
+        if function in late
+        else "first"
+        if _tells_first(source, function, own - late - {function})
+        else ""
+        for buffer, own in users.items()
+        for function in own
+    }
+    counts = Counter((buffer, times[buffer, function]) for _, _, buffer, function in found)
+    for span, slot, buffer, function in found:
+        if counts[buffer, times[buffer, function]] > 1:
             yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
+
+
+def _tells_first(source: EmittedText, function: str, others: set[str]) -> bool:
+    """Whether a function runs once, before some others, and sets a flag between cores behind its stores."""
+    tells = "CrossCoreSetFlag<2, PIPE_MTE3>" in source.code_at(source.body(function))
+    return bool(tells and others) and all(runs_before(source, function, each) for each in others)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:

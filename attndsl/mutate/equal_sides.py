@@ -28,6 +28,9 @@ _UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
 _TURNS = re.compile(r"for \(int64_t turn = \w+; turn (<) turnsEnd(); turn \+= (\w+)\)\s*\Z")
 _LAST_STEP = re.compile(r"== \w+\.steps - 1\b")
 _TWO_SOURCES = re.compile(r"if \((\w+) (>) (\w+)\)\s*\Z")
+_LOADED = re.compile(r"if \((\w+) (?=(?:< )([\w.]+)\))(<) [\w.]+\)\s*\Z")
+_ZEROS = re.compile(r"if \(([\w.]+) <= (\w+)\)\s*\Z")
+_ALL_ZERO = re.compile(r"\s*Duplicate\((\w+), 0\.0f, ([^;]*)\);\s*\Z")
 _NO_ROWS = re.compile(r"if \(rows <= 0\)\s*\Z")
 _HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
@@ -37,6 +40,8 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
     """The defect that a changed comparison is: itself, another one at its place, or none."""
     start, end = statement.span.start, statement.span.end
     if (limit := _LIMIT.match(source.code, defect.span.start, end)) is not None:
+        if _is_far_below(source, source.code[start : defect.span.start]):
+            return None
         # the other branch does the same for any pitch, this one for none above the limit
         return replace(defect, span=Span(limit.end(), limit.end()), after=" + 1")
     for step in _BEFORE_THE_FIRST.finditer(source.code, start, end):
@@ -45,6 +50,19 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
     if (turns := turns_may_follow(source, statement)) is not None:
         return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3]}")
     return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
+
+
+def _is_far_below(source: EmittedText, before: str) -> bool:
+    """Whether what stands in front of a limit is a head size, which the plan keeps below one far smaller."""
+    compared = re.search(r"tiling_\.\w+\Z", before.rstrip())
+    given = source.given_by_plan(compared[0]) if compared is not None else []
+    sizes = [re.fullmatch(r"problem\.(\w+)", each.strip()) for each in given]
+    return bool(sizes) and all(
+        size is not None
+        and (most := re.findall(rf"\bproblem\.{size[1]} <= (\d+)\b", source.plan))
+        and max(map(int, most)) < (1 << 16) - 1
+        for size in sizes
+    )
 
 
 def turns_may_follow(source: EmittedText, statement: StatementText) -> re.Match[str] | None:
@@ -112,6 +130,35 @@ def _of_idle_core(source: EmittedText, statement: StatementText, defect: Defect)
     return head is not None and body is not None and _HANDSHAKE.match(source.code_at(body)) is not None
 
 
+def _of_zeros(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that loads rows of an item with keys, where another behind it fills the same buffer with zeros
+    for one without: what is loaded of that is overwritten."""
+    head = source.match(_LOADED, statement)
+    body = source.block(statement)
+    if head is None or body is None or head.start(3) != defect.span.start:
+        return False
+    load = [each for each in source.statements if body.start <= each.span.start < body.end]
+    call = source.leading_call(load[0]) if len(load) == 1 else None
+    if call is None or source.pipe_of(call) != "MTE2" or not _takes_more(source, defect):
+        return False
+    around = source.heads_around(statement)
+    for other in source.functions[statement.function]:
+        zeros = source.match(_ZEROS, other)
+        filled = source.block(other)
+        if (
+            zeros is None
+            or filled is None
+            or other.span.start < body.end
+            or zeros.groups() != head.group(2, 1)
+        ):
+            continue
+        fill = _ALL_ZERO.match(source.code_at(filled))
+        if fill is not None and source.heads_around(other) == around:
+            arguments = [source.code_at(each) for each in call.arguments]
+            return (fill[1], " ".join(fill[2].split())) == (arguments[0], " ".join(arguments[-1].split()))
+    return False
+
+
 def _of_way_back(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A loop upwards, right in front of one that goes back to where it was to end."""
     head = source.match(_UPWARDS, statement)
@@ -130,6 +177,7 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_interval,
     _of_no_rows,
     _of_way_back,
+    _of_zeros,
 )
 
 

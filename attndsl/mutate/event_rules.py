@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from attndsl.base.facts import kept
 from attndsl.mutate.covered_barriers import is_covered
+from attndsl.mutate.covered_events import (
+    is_ready_twice,
+    release_is_covered,
+    reuse_is_covered,
+    set_and_waited_apart,
+)
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
-from attndsl.mutate.lifetimes import EARLY, never_together, time_of
+from attndsl.mutate.lifetimes import EARLY, excludes, never_together, time_of
 from attndsl.mutate.pieces import is_covered_wait, orders_one_product
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
@@ -48,14 +55,19 @@ def _event(call: CallText) -> tuple[str, str] | None:
 
 
 def dropped_events(source: EmittedText) -> Iterator[Defect]:
-    """A SetFlag, a WaitFlag or a helper that does both, left out."""
-    return (dropped(DROPPED_EVENT, statement.span) for statement, call in _calls(source) if _event(call))
+    """A SetFlag, a WaitFlag or a helper that does both, left out; not one that the next covers."""
+    return (
+        dropped(DROPPED_EVENT, statement.span)
+        for statement, call in _calls(source)
+        if _event(call) and not is_ready_twice(source, statement)
+    )
 
 
 def swapped_events(source: EmittedText) -> Iterator[Defect]:
     """A flag set before the last work that it stands for, or waited for after the first that needs it.
 
-    Not where another wait in front covers it, as it does where a tile is one piece.
+    Not where other events cover it, as they do where a tile is one piece, or where two pipes go on for
+    themselves.
     """
     for one, other in source.neighbours():
         first, second = source.leading_call(one), source.leading_call(other)
@@ -65,7 +77,11 @@ def swapped_events(source: EmittedText) -> Iterator[Defect]:
         too_early = second.name == "SetFlag" and early is not None and source.pipe_of(first) == early[0]
         too_late = first.name == "WaitFlag" and late is not None and source.pipe_of(second) == late[1]
         backwards = (first.name, second.name) == ("SetFlag", "WaitFlag") and early == late
-        if too_late and is_covered_wait(source, one):
+        if too_late and (is_covered_wait(source, one) or reuse_is_covered(source, one)):
+            continue
+        if too_early and release_is_covered(source, one, other):
+            continue
+        if backwards and set_and_waited_apart(source, one, other):
             continue
         if too_early or too_late or backwards:
             between = source.text[one.span.end : other.span.start]
@@ -97,6 +113,13 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     last, over = _of_last_phase(source)
     in_turn, times = _in_turn(source), _times(source)
     first, begun = _before_others(source), _of_first_steps(source)
+    over_times = _times_of_complete(source)
+
+    def excluded(one: str, other: str) -> bool:
+        own = over_times.get(one, frozenset())
+        pairs = itertools.product(own, over_times[other])
+        return bool(own) and all(excludes(source, each, another) for each, another in pairs)
+
     for names in of_kind.values():
         numbers = {name: int(constants[name][2]) for name in sorted(names & constants.keys())}
         for name, own in numbers.items():
@@ -104,6 +127,7 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
             apart |= in_turn.get(name, frozenset()) | first.get(name, frozenset())
             apart |= begun.get(name, frozenset())
             apart |= {each for each in times.keys() & numbers.keys() if _never_both(times, name, each)}
+            apart |= {each for each in over_times.keys() & numbers.keys() if excluded(name, each)}
             others = [
                 number
                 for each, number in numbers.items()
@@ -149,6 +173,28 @@ def _times(source: EmittedText) -> dict[str, frozenset[str]]:
         name: frozenset(counts)
         for name, counts in found.items()
         if EARLY not in counts and not any(counts.values())
+    }
+
+
+@kept
+def _times_of_complete(source: EmittedText) -> dict[str, frozenset[str]]:
+    """When events are set or waited for, of those that each function sets before it waits for them, and as
+    often: nothing of them is left when it is over, and nothing is set ahead."""
+    found: dict[str, dict[tuple[str, str], int]] = {}
+    ahead = set[str]()
+    for statement, call in _calls(source):
+        if _event(call) is not None and call.arguments:
+            change = {"SetFlag": 1, "WaitFlag": -1}.get(call.name, 0)
+            for name in re.findall(r"\bk[A-Z]\w*", source.at(call.arguments[0])):
+                counts = found.setdefault(name, {})
+                place = (statement.function, time_of(source, statement.span.start))
+                counts[place] = counts.get(place, 0) + change
+                if counts[place] < 0:
+                    ahead.add(name)
+    return {
+        name: frozenset(time for _, time in counts)
+        for name, counts in found.items()
+        if name not in ahead and not any(counts.values())
     }
 
 

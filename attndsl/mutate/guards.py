@@ -19,6 +19,7 @@ _TURNS_END = re.compile(r"const int64_t turnsEnd = tiling_\.items \+ MinOf\(tili
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")
 _STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
+_ROWS_AT_ONCE = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+<\w+>\(\2\))\)\s*\Z")
 _PLACE = re.compile(r"(?<!\w)\w+_?\[([^\]]*)\]")
 _FIRST_TILE = re.compile(r"found\.firstTile =\s+MinOf\(")
 _TILES = re.compile(r"found\.tiles = MinOf\((\w+), (\w+) - found\.firstTile\);")
@@ -162,6 +163,20 @@ def is_all_that_is_left(source: EmittedText, call: CallText) -> bool:
         if (one, other) == left and source.block(head) in turns:
             return True
     return False
+
+
+def is_whole_group(source: EmittedText, call: CallText) -> bool:
+    """Whether a minimum is how many rows an instruction of a helper works on at once, of a number that the
+    helper computes: rows behind the last, up to whole groups, are none of another step. One row more is
+    worked on twice."""
+    statement = source.statement_at(call.span.start)
+    if statement is None or not source.keeps_vector_busy(statement):
+        return False
+    if statement.function not in source.instructions.helpers:
+        return False
+    one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
+    loops = (source.match(_ROWS_AT_ONCE, head) for head in source.heads_around(statement))
+    return any(loop is not None and (one, other) == (loop[3], f"{loop[2]} - {loop[1]}") for loop in loops)
 
 
 def is_filled_behind(source: EmittedText, call: CallText) -> bool:

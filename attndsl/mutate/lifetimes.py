@@ -180,7 +180,7 @@ def apart(kernel: EmittedText, one: str, other: str) -> bool:
         return False
     if any(_is_kept_from_the_first(each) for each in (first, second)):
         return False
-    return all(_exclude(kernel, each, another) for each in first for another in second)
+    return all(excludes(kernel, each, another) for each in first for another in second)
 
 
 def _is_kept_from_the_first(times: frozenset[str]) -> bool:
@@ -193,7 +193,8 @@ def never_together(one: frozenset[str], other: frozenset[str]) -> bool:
     return all(frozenset((each, another)) in _APART for each in one for another in other)
 
 
-def _exclude(kernel: EmittedText, one: str, other: str) -> bool:
+def excludes(kernel: EmittedText, one: str, other: str) -> bool:
+    """Whether what runs at one time is over before the other, or never comes with it."""
     pair = frozenset((one, other))
     return pair in _APART or (pair == {EARLY, SPLIT} and splits_leave_one_item(kernel.plan))
 
@@ -268,6 +269,6 @@ def is_scratch(source: EmittedText, place: int, member: str, other: str) -> bool
     time, room = time_of(kernel, place), own.within(own.at[members[other]], own.extent(members[member]))
     times = [uses(kernel).get(name, frozenset((time,))) for name in room]
     return all(
-        not _is_kept_from_the_first(each) and all(_exclude(kernel, time, another) for another in each)
+        not _is_kept_from_the_first(each) and all(excludes(kernel, time, another) for another in each)
         for each in times
     )

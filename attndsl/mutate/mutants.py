@@ -155,6 +155,8 @@ def used_functions(header: SourceModel, kernel: str) -> frozenset[str]:
 
 
 def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
+    """The mutants of a plan, each for a kernel whose calls it plans; none of a stride that neither these nor
+    the plan itself read."""
     file = kernels[0].plan
     source = EmittedText(kernels[0].files[file])
     by_key = _by_key_name(kernels)
@@ -163,8 +165,33 @@ def _in_plan(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     for defect in defects_of(source, plan_rules.RULES):
         name = _name(kernels[0], file, defect)
         keys = [key for key in plan_rules.chosen_kernels(source, defect.span) if key in by_key]
-        fitting = [by_key[key] for key in keys] or _using(kernels, told, source, defect.span)
+        planned = _planned(by_key, source, defect.span) or kernels
+        if defect.kind == plan_rules.PLAN_STRIDE and _is_unread(planned, source, defect.span):
+            continue
+        fitting = [by_key[key] for key in keys] or _using(planned, told, source, defect.span)
         yield _mutant(source, file, defect, name, _pick(fitting, name))
+
+
+def _is_unread(kernels: Sequence[KernelFiles], source: SourceModel, place: Span) -> bool:
+    """Whether a place of a plan computes a field that neither some kernels nor the plan read."""
+    field = plan_rules.computed_field(source, place)
+    if field is None or plan_rules.is_read(source, field):
+        return False
+    return not any(_reads(each, frozenset((field,))) for each in kernels)
+
+
+def _planned(by_key: Mapping[str, KernelFiles], source: SourceModel, place: Span) -> list[KernelFiles]:
+    """The kernels for whose calls a place of the plan is executed, as far as its function and the cases of
+    switches tell."""
+    told = [
+        each
+        for each in (
+            plan_rules.kernels_of_function(source, place),
+            plan_rules.kernels_of_case(source, place),
+        )
+        if each is not None
+    ]
+    return [kernel for key, kernel in by_key.items() if all(key in each for each in told)]
 
 
 def _using(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from attndsl.base.facts import kept
+from attndsl.mutate.hidden_keys import last_row_end
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import callers_of
 from attndsl.mutate.lifetimes import known_constants
@@ -25,13 +26,7 @@ _PRODUCT = re.compile(r"\bMmad\(")
 _BANDS = re.compile(r"for \(int64_t (\w+) = 0; \1 < (?:work\.)?taskRows; \1 \+= k\w+\)\s*\Z")
 _IN_BAND = re.compile(r"if \(n0 < bandKeys\)\s*\Z")
 _NO_TILES_WITHOUT_ROWS = "const int64_t tileTotal = found.taskRows == 0 ? 0 :"
-_BAND_END = re.compile(
-    r"const int64_t bandKeys = MinOf\(keys, RoundUp\(MaxOf\(1, MaxOf\(0, "
-    r"([^;]*?)\(band \+ bandRows - 1\) / work\.heads \+ 1\) - firstKey\), kRepeatLanes\)\);"
-)
-_TASK_END = re.compile(
-    r"const int64_t visibleEnd = MinOf\([^;]*?, MaxOf\(0, ([^;]*?)found\.queries(?: - 1 \+ 1)?\)\);"
-)
+_BAND_END, _TASK_END = (re.compile(rf"const int64_t {name} =\s") for name in ("bandKeys", "visibleEnd"))
 _ADDS = re.compile(r"ProductParams\([^;]*, (\w+) == 0\)\)?;?")
 
 
@@ -179,12 +174,13 @@ def _always_multiplies(source: EmittedText, start: int, end: int, products: list
 
 @kept
 def _last_band_sees_all(source: EmittedText) -> bool:
-    """Whether the keys of a task end where those of its last row do, so that the last band has all."""
-    code = " ".join(source.code.split()).replace("( ", "(")
-    ends, bands = _TASK_END.findall(code), _BAND_END.findall(code)
-    return (
-        len(ends) == 1 and bool(bands) and all(each.replace("work.", "found.") == ends[0] for each in bands)
+    """Whether the keys of a task end where those of its last row do, so that the last band has all; an end
+    that is not in front of the first key may be raised to that."""
+    ends, bands = (
+        [last_row_end(source, each) for each in source.statements if source.match(pattern, each)]
+        for pattern in (_TASK_END, _BAND_END)
     )
+    return len(ends) == 1 and bool(bands) and ends[0] is not None and set(bands) == set(ends)
 
 
 def _places(source: EmittedText, verb: str, event: re.Match[str]) -> list[tuple[int, StatementText]]:

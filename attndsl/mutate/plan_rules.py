@@ -23,6 +23,8 @@ _MODE = re.compile(r"\bBlocksWait\([^()]*\) \? (kBatchMode) : 0")
 _WAITS = re.compile(r"return (.*?);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
+_CASE = re.compile(r"\bcase ((?:\w+::)*\w+):(?!:)")
+_PICKED = re.compile(r"\bchoice\.kernel\.\w+ = &(\w+);")
 _COMPUTED = re.compile(r"\btiling\.(\w+) =")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 _MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) ="), re.compile(r"(?<!\.)\bkernel\.(\w+)")
@@ -137,6 +139,55 @@ def switched_fields(source: SourceModel, place: Span) -> frozenset[str]:
             opening = source.code.index("{", match.end())
             return frozenset(_COMPUTED.findall(source.code[opening : closing_brace(source.code, opening)]))
     return frozenset()
+
+
+def kernels_of_function(source: SourceModel, place: Span) -> frozenset[str] | None:
+    """The names of tiling keys whose kernels' tiling data the function around a place computes; None of what
+    all plans run."""
+    statement = source.statement_at(place.start)
+    if statement is None:
+        return None
+    found = {name: set(_PICKED.findall(source.code_at(body))) for name, _, body in _branches(source)}
+    picked = {name for functions in found.values() for name in functions}
+    using = {name for name in picked if statement.function in _reached(source, name)}
+    return frozenset(name for name, own in found.items() if own & using) if using else None
+
+
+def _reached(source: SourceModel, function: str) -> set[str]:
+    """A function with all that it calls."""
+    found, waiting = set[str](), [function]
+    while waiting:
+        name = waiting.pop()
+        if name in source.functions and name not in found:
+            found.add(name)
+            waiting += [call.name for each in source.functions[name] for call in source.calls(each.span)]
+    return found
+
+
+def is_read(source: SourceModel, field: str) -> bool:
+    """Whether a plan reads a field of the tiling data that it computes."""
+    return re.search(rf"\btiling\.{field}\b(?!\s*=[^=])", source.code) is not None
+
+
+def kernels_of_case(source: SourceModel, place: Span) -> frozenset[str] | None:
+    """The names of tiling keys whose kernels are picked for calls that take the case of a switch around a
+    place; None of a place in no case."""
+    for switch in _SWITCH.finditer(source.code):
+        opening = source.code.find("{", switch.end())
+        if opening < place.start < closing_brace(source.code, opening):
+            case = next(reversed(list(_CASE.finditer(source.code, opening, place.start))), None)
+            if case is None:
+                return None
+            heads = ((name, source.code_at(head.span)) for name, head, _ in _branches(source))
+            return frozenset(name for name, head in heads if _lets(head, switch[1], case[1]))
+    return None
+
+
+def _lets(head: str, field: str, value: str) -> bool:
+    """Whether what picks a kernel allows a value of a field."""
+    told = re.findall(rf"\b{re.escape(field)} ([=!])= ([\w:]+)", head)
+    wanted = [each for sign, each in told if sign == "="]
+    return ("!", value) not in told and (not wanted or value in wanted)
 
 
 def wanted_flags(source: SourceModel, place: Span) -> dict[str, bool]:

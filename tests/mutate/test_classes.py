@@ -246,6 +246,35 @@ def test_slots_are_those_of_work_before_or_after_all_blocks_wait() -> None:
     assert _slots(SLOTS.replace("    WriteRows();", "    WriteRows();\n    WriteMerged();")) == 2
 
 
+WARM = """
+void RunVector()
+{
+    WarmScores();
+    for (int64_t turn = 0; turn < turnsEnd; turn += 1) {
+        UpdateTile();
+    }
+}
+void WarmScores()
+{
+    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+    CrossCoreSetFlag<2, PIPE_MTE3>(kWarm);
+}
+void UpdateTile()
+{
+    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
+}
+"""
+
+
+def test_slots_are_those_of_work_before_all_other() -> None:
+    """Which tells the other core that it is done, in front of all turns."""
+    assert _slots(WARM) == 0
+    assert _slots(WARM.replace("CrossCoreSetFlag<2, PIPE_MTE3>(kWarm)", "Store(partial)")) == 2
+    assert _slots(WARM.replace("    WarmScores();\n    for", "    for").replace("UpdateTile();\n    }",
+        "WarmScores();\n        UpdateTile();\n    }")) == 2  # fmt: skip
+    assert _slots(WARM.replace("    WarmScores();\n", "    UpdateTile();\n    WarmScores();\n")) == 2
+
+
 def test_strides_of_a_single_row_are_none() -> None:
     many = "DataCopyPad(x, y, DataCopyExtParams(rows, 4, a, b, 0));"
     assert [each.count("+ 1") for each in changes(data_rules.strides, many)] == [1, 1]
@@ -555,6 +584,60 @@ def test_a_switch_is_tried_with_a_kernel_that_reads_what_its_cases_compute() -> 
         return plan_rules.switched_fields(EmittedText(SWITCH), Span(start, start + 1))
 
     assert (fields("problem.queryLayout"), fields("tiling.b")) == ({"a"}, frozenset())
+
+
+CASES = """
+void SetStrides(const Problem &problem, Tiling &tiling)
+{
+    switch (problem.queryLayout) {
+        case values::QueryLayout::kPacked:
+            tiling.packed = 1;
+            break;
+        case values::QueryLayout::kPadded:
+            tiling.padded = tiling.packed + 1;
+    }
+}
+void Tile(const Problem &problem) { SetStrides(problem, tiling); }
+void Tile2(const Problem &problem) { tiling.other = 2; }
+bool SelectKernel(const Problem &problem, Choice &choice)
+{
+    if (problem.queryLayout == values::QueryLayout::kPacked) {
+        choice.key = Key::kOfPacked;
+        choice.kernel.tile = &Tile;
+        return true;
+    }
+    if (problem.queryLayout != values::QueryLayout::kPacked) {
+        choice.key = Key::kOfOthers;
+        choice.kernel.tile = &Tile;
+        return true;
+    }
+    if (problem.maskGiven != 0) {
+        choice.key = Key::kMasked;
+        choice.kernel.tile = &Tile2;
+        return true;
+    }
+    return false;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "of_case", "of_function"),
+    [
+        ("tiling.packed = 1", {"kOfPacked", "kMasked"}, {"kOfPacked", "kOfOthers"}),
+        ("tiling.padded", {"kOfOthers", "kMasked"}, {"kOfPacked", "kOfOthers"}),
+        ("tiling.other", None, {"kMasked"}),
+        ("choice.key = Key::kMasked", None, None),
+    ],
+)
+def test_a_place_of_a_plan_is_tried_with_a_kernel_that_it_plans_for(
+    place: str, of_case: set[str] | None, of_function: set[str] | None
+) -> None:
+    source, start = EmittedText(CASES), CASES.index(place)
+    at = Span(start, start + 1)
+    assert plan_rules.kernels_of_case(source, at) == of_case
+    assert plan_rules.kernels_of_function(source, at) == of_function
+    assert [plan_rules.is_read(source, each) for each in ("packed", "padded")] == [True, False]
 
 
 MODE = """

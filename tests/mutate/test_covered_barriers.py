@@ -213,3 +213,42 @@ def test_a_barrier_of_what_has_others_behind_all_its_uses(old: str, new: str) ->
     text = UPDATE.replace(old, new)
     assert text != UPDATE
     assert "update" not in left_out(UPDATE) and "update" in left_out(text)
+
+
+EARLIER = (
+    STEPS[: STEPS.index("void RunVector")]
+    + """void RunVector()
+{
+    if (tile == 0) {
+        StartRows(itemSlot, rows);
+    }
+    if (earlier.tile < earlierWork.tiles) {
+        UpdateTile(earlier.rows);
+    }
+    if (earlier.tile == earlierWork.steps - 1) {
+        WriteRows(earlier.itemSlot, earlier.rows);
+    }
+}
+static_assert(kPrefetch < kRing, "an item keeps its place");
+"""
+)
+
+
+LAST = "PipeBarrier<PIPE_V>();\n            Cast("
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("static_assert(kPrefetch < kRing,", "static_assert(kPrefetch <= kRing,"),
+        (LAST, "Cast("),
+        (LAST, "if (tile < work.tiles) { PipeBarrier<PIPE_V>(); }\n            Cast("),
+        ("earlier.tile == earlierWork.steps - 1", "earlier.tile == 0"),
+    ],
+)
+def test_rows_of_a_place_that_an_earlier_item_has_left(old: str, new: str) -> None:
+    """Its last use is in front of a barrier, whatever is decided between the two."""
+    assert START not in left_out(EARLIER)
+    assert START not in left_out(EARLIER.replace(LAST, f"if (tile < work.tiles) {{ Load(x); }}\n{LAST}"))
+    assert START not in left_out(EARLIER.replace("[itemSlot * kRows", "[(itemSlot * 2 + half) * kRows"))
+    assert START in left_out(EARLIER.replace(old, new))

@@ -34,7 +34,14 @@ NEW_ROWS = """if (cols > {}) {{
     PipeBarrier<PIPE_MTE2>();
     LoadNz(keyL1[cachedRows * 16], keyGm_[newTile], cols - cachedRows, columns, pitch);
 }}"""
+ZEROS = """if (tile < work.tiles) {{
+    DataCopy(partial, outRingGm_[tile], stepRows * 8);
+}}
+if (work.tiles <= tile) {{
+    Duplicate({}, 0.0f, stepRows * 8);
+}}"""
 HARMLESS = {
+    "rows that are set to zero": (ZEROS, "partial", "rowsOut"),
     "an even difference": ("x = full > round && ({} - round) % 2 == 1;", "full", "fuller"),
     "a barrier alone": ("if (fractals < 10) {{\n    PipeBarrier<PIPE_M>();{}\n}}", "", " Exp(x, x, 8);"),
     "lanes that are written anyway": (FOLD, "keys", "keysBefore"),
@@ -72,6 +79,18 @@ def test_a_limit_of_the_device_is_exceeded_instead() -> None:
     assert bounds("if (pitch <= kMaxNd2NzPitch) {}") == ["if (pitch <= kMaxNd2NzPitch + 1) {}"]
     assert bounds("if (pitch <= 65535) {}") == ["if (pitch <= 65535 + 1) {}"]
     assert bounds("if (pitch <= rows) {}") == ["if (pitch < rows) {}"]
+
+
+def test_a_head_size_is_no_pitch_that_exceeds_a_limit() -> None:
+    """Where the plan has kernels for sizes far below it alone."""
+
+    def bounds_by(given: str, most: int) -> list[str]:
+        plan = f"tiling.pitch = {given};\nif (problem.D > 112 && problem.D <= {most}) {{}}"
+        source = EmittedText("void Run()\n{\nif (tiling_.pitch <= 65535) {}\n}\n", plan=plan)
+        return [each.after for each in defects_of(source, [data_rules.bounds])]
+
+    assert bounds_by("problem.D", 128) == []
+    assert bounds_by("problem.D", 65536) == bounds_by("problem.N * problem.D", 128) == [" + 1"]
 
 
 def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:

@@ -71,6 +71,27 @@ def test_rows_of_a_last_group_that_are_none_of_another_step(old: str, new: str) 
     assert "(8)" in made(GROUPS.replace(old, new))
 
 
+AT_ONCE = """void SubRows()
+{{
+    for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {{
+        {}(rows[r0 * pitch], blocks[r0], 64, MinOf(RowsAtOnce<kCopies>(count), count - r0), 1);
+    }}
+}}
+"""
+
+
+def test_a_helper_may_work_on_whole_groups_of_local_rows() -> None:
+    """Not one that loads rows, or is no helper."""
+    known = Instructions({**KNOWN.helpers, "SubRows": Helper("V", ())})
+
+    def first(text: str, of: Instructions) -> str:
+        return next(each.after for each in defects_of(EmittedText(text, of), [data_rules.tails]))
+
+    assert first(AT_ONCE.format("Sub"), known) == "(RowsAtOnce<kCopies>(count) + 1)"
+    assert first(AT_ONCE.format("Load"), known) == "(RowsAtOnce<kCopies>(count))"
+    assert first(AT_ONCE.format("Sub"), KNOWN) == "(RowsAtOnce<kCopies>(count))"
+
+
 SPLIT = """void Decode()
 {{
     found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

@@ -259,6 +259,39 @@ def test_events_of_different_branches_may_have_one_id() -> None:
     assert numbers(f"{constants}{branches}{sums}}}") == ["1", "0"]
 
 
+def test_events_that_are_over_before_a_split_is_stored_may_have_its_ids() -> None:
+    """Where splits leave one item: what the branch does comes last."""
+    text = """constexpr int32_t kProbReady = 0;
+constexpr int32_t kSumReady = 1;
+void Softmax() {{
+    SetFlag<HardEvent::V_MTE3>(kProbReady);
+    {}
+    WaitFlag<HardEvent::V_MTE3>(kProbReady);
+}}
+void Write() {{
+    if (tiling_.splits == 1) {{
+        Exp(x, x, 8);
+    }} else {{
+        SetAndWaitFlag<HardEvent::V_MTE3>(kSumReady);
+    }}
+}}
+void Later() {{
+    {}
+}}
+"""
+
+    def ids(inside: str, later: str, plan: str) -> list[str]:
+        source = EmittedText(text.format(inside, later), Instructions({}), plan)
+        found = defects_of(source, [event_rules.misnumbered_events])
+        return [each.after for each in found if each.after.isdigit()]
+
+    assert ids("Exp(x, x, 8);", "", PLAN) == []
+    assert ids("Exp(x, x, 8);", "", PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "4")) == ["1", "0"]
+    assert ids("", "SetFlag<HardEvent::V_MTE3>(kProbReady);", PLAN) == ["1", "0"]
+    wait, event = "WaitFlag<HardEvent::V_MTE3>(kProbReady);", "SetFlag<HardEvent::V_MTE3>(kProbReady);"
+    assert ids("", f"{wait}\n{event}", PLAN) == ["1", "0"]  # one that is set ahead
+
+
 WARMED = """
 constexpr uint16_t kProbReady = 0;
 constexpr uint16_t kScoreWarm = 1;

@@ -385,6 +385,15 @@ def test_scores_are_as_low_and_as_steep_as_they_are_asked_for(
     assert abs(scores[:, :, 0].mean() - first) < near and abs(scores[:, :, -1].mean() - last) < near
 
 
+def test_gentle_scores_rise_in_some_rows_and_fall_in_others() -> None:
+    """By turns of heads and positions; steeper ones have one direction."""
+    _, _, scores = random("ramp", 1, 0.5, -0.25)
+    steps = np.sign((scores[..., 0] - scores[..., -1])[:, :3])
+    assert (steps == [[1, -1, 1], [-1, 1, -1]]).all() and abs(scores).max() < 6 + 4
+    _, _, steep = random("ramp", 1, 0.5, -1.0)
+    assert (steep[..., 0] > steep[..., -1]).all()
+
+
 def test_plain_ramps_rise_or_fall_by_a_half_of_what_decides() -> None:
     ends = {round(float((scores[..., -1] - scores[..., 0]).mean()), -1) for scores in
             (random("ramp", seed)[2] for seed in range(9))}  # fmt: skip

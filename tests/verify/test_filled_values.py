@@ -25,7 +25,7 @@ from attndsl.verify.data.probes import (
 from attndsl.verify.judge.rounding_sensitivity import _at_boundary
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import FILL, PROBE, WORKLOAD
+from attndsl.verify.space.values import FILL, PROBE, RAMP, SLOPE, SUNK, WORKLOAD
 from tests.support.fillers import filler, filler_of
 from tests.support.small_specs import DECODE_SCORES, decode_file
 
@@ -55,6 +55,18 @@ def test_slopes_of_probes_leave_all_weights_alike(fill: str) -> None:
         assert np.allclose(ratio, ratio[0]) and np.isclose(ratio[0], (1.0, 0.125)).any()
 
 
+def test_logits_without_a_key_are_as_far_down_as_sunk_scores() -> None:
+    """Where these have a slope, in cases of kernels: another one would be all that such a row has."""
+    plain = {name: filler("sinks", **values).made["sink"] for name, values in _SUNK.items()}
+    assert (abs(plain["without a slope"]) < 9).all() and (abs(plain["ramp"]) < 9).all()
+    assert (abs(plain["sunk"] + 160) < 9).all()
+
+
+_SUNK: dict[str, dict[str, Any]] = {
+    "without a slope": {FILL: SUNK},
+    "sunk": {FILL: SUNK, SLOPE: 1.0},
+    "ramp": {FILL: RAMP, SLOPE: 1.0},
+}
 _SLOPED: dict[str, Any] = {"maskType": 6, "quantType": 0, "batch": 1}
 _HIDE_OR_ADD = ("actual_seq_lengths", "block_table", "attn_mask", "pse_shift")
 _PLAIN: dict[str, Any] = {"dtype(key)": "float16", "layout(key)": "BNSD", "layout(value)": "BNSD", "B": 1}

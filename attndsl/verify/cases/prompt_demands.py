@@ -16,7 +16,7 @@ from attndsl.verify.cases.demand import ROWS_OF_STEP, Demand, has_one_position
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE, fill_of, longest_keys_of
+from attndsl.verify.space.values import ANY, FILL, GROUP, MASK, RAMP, SLOPE, fill_of, longest_keys_of
 
 _GROWTH = 2.0
 """The slope of maxima that grow by more than a first tile's may before sums are rescaled: by 12 a tile."""
@@ -65,7 +65,7 @@ def _growing(space: CaseSpace) -> Demand:
     """Maxima that grow by more from tile to tile than sums in the workspace go without being rescaled for, in
     rows of several tiles that one core sees."""
     tile = space.edges[0][0]
-    rows = (_GROWING_TILES - 1) * tile + tile // 4
+    rows = (_GROWING_TILES - 1) * tile + tile // 8  # as few as masks of blocks may have
     prompts = _Prompts(batch=1, heads=_GROWING_HEADS, positions=rows, keys=rows)
 
     def holds(call: Call) -> bool:
@@ -73,8 +73,9 @@ def _growing(space: CaseSpace) -> Demand:
         return work.tiles >= _GROWING_TILES and not work.split
 
     def sizes() -> Mapping[str, Any]:
-        return {**beyond_a_tile(space), **prompts.values(space)}
+        return {**beyond_a_tile(space), **prompts.values(space), **shown}
 
+    shown = {MASK: "none"} if MASK in space.variables else {}
     name = "maxima that grow along the tiles of a row"
     pins = {FILL: RAMP, SLOPE: _GROWTH}
     return Demand(name, lambda rng: pins, holds, ANY, roomy=True, beside=sizes)

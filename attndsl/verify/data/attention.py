@@ -25,7 +25,7 @@ from attndsl.verify.space.values import FILL, LEVEL, LOST, PROBE, SATURATED, SLO
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
-_STEP, _MOST_RISE, _DEEPER = 6.0, 60.0, 160.0
+_STEP, _MOST_RISE, DEEPER = 6.0, 60.0, 160.0
 """Of cases that are asked for a slope: by how much scores rise from one tile to the next, half of it in one
 step, so that a row which sees one key of the next tile rescales; by how much at most; how far sunk ones are
 below 0."""
@@ -236,12 +236,13 @@ class AttentionFiller:
         elif kind in ("ramp", SUNK):
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
             rise, depth = (
-                (30.0, DEPTH) if asked is None else (min(_STEP * steps * abs(asked), _MOST_RISE), _DEEPER)
+                (30.0, DEPTH) if asked is None else (min(_STEP * steps * abs(asked), _MOST_RISE), DEEPER)
             )
             signed = kind == SUNK or asked is not None  # the scores have the slope, whatever their factor is
             steep = rise if kind == "ramp" else depth
             steep = math.copysign(steep, self.factor) if signed else steep
-            query = 0.1 * query + code * min(max(steep / reach, -1e4), 1e4)
+            turned = self._turned() if asked is not None and abs(asked) < 1 else 1.0
+            query = 0.1 * query + code * turned * min(max(steep / reach, -1e4), 1e4)
         elif kind == LEVEL:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
             query = query * FLAT / (abs(self.factor) * math.sqrt(s["D"]) or 1.0)
@@ -271,6 +272,12 @@ class AttentionFiller:
         whole, rest = np.divmod(np.arange(count), tile)
         along: Array = (whole + rest / (2.0 * tile)) / steps
         return along if slope > 0 else 1.0 - along
+
+    def _turned(self) -> Array:
+        """-1 of every second row of queries, whose scores fall where those of others rise."""
+        heads, positions = np.arange(self.sizes["N"])[:, None, None], np.arange(self.sizes["Q"])[:, None]
+        turned: Array = 1.0 - 2.0 * ((heads + positions) % 2)
+        return turned
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:
         """Each query head has one key, mostly at an edge of a tile, that takes (almost) all the weight."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attndsl.expr.argument_facts import dtype_of, layout_of, split_of
-from attndsl.graph.nodes import Cast, Paged, Selected, WindowSum
+from attndsl.graph.nodes import Cast, Paged, Selected, Softmax, WindowSum
 from attndsl.graph.scores_factor import scores_factor
 from attndsl.spec.binding.call import Call
 from attndsl.spec.contract.arguments import DTYPES, TensorSpec
@@ -19,13 +19,23 @@ from attndsl.spec.contract.layout import Array, Layout
 from attndsl.spec.contract.split import is_single, one_row, row_extent
 from attndsl.spec.errors import ShapeError
 from attndsl.verify.data import probes
-from attndsl.verify.data.attention import AttentionFiller
+from attndsl.verify.data.attention import DEEPER, AttentionFiller
 from attndsl.verify.data.integers import near_tiles
 from attndsl.verify.data.masks import MaskFiller, few_forced, pattern
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import FEW_FORCED, FILL, LOST, MASK, PROBE, SLOPE, TRUTH_FILLS, fill_of
+from attndsl.verify.space.values import (
+    FEW_FORCED,
+    FILL,
+    LOST,
+    MASK,
+    PROBE,
+    SLOPE,
+    SUNK,
+    TRUTH_FILLS,
+    fill_of,
+)
 
 _EXTRA = (0, 0, 0, 2)
 _EDGES = 0.5
@@ -216,14 +226,24 @@ class Filler:
         return found if self.number(spec.name) % 2 else [each.reshape(each.shape[heads:]) for each in found]
 
     def _any(self, spec: TensorSpec) -> Array:
-        """A tensor that no rule is for: standard normal, or small integers."""
+        """A tensor that no rule is for: standard normal, or small integers; logits that no key has, beside
+        scores that are sunk by so much, as far down as these."""
         shape = self.shape(spec.name) if spec.layouts else (1,)
         dtype = DTYPES[self.dtype(spec.name)]
         if dtype.kind == "b":
             return self._truths(shape)
         if dtype.kind in "biu":
             return self.rng.integers(0, 2, shape).astype(dtype)
-        return self.rng.standard_normal(shape).astype(dtype)
+        drawn = self.rng.standard_normal(shape)
+        is_sunk = self.assignment.get(FILL) == SUNK and SLOPE in self.assignment
+        return (drawn - DEEPER if is_sunk and spec.name in self._sinks() else drawn).astype(dtype)
+
+    def _sinks(self) -> set[str]:
+        """The tensors of a softmax's logits that no key has."""
+        sinks = (
+            node.sink for node in self.graph.nodes if isinstance(node, Softmax) and node.sink is not None
+        )
+        return {argument_roles.input_name(sink) for sink in sinks}
 
     def _truths(self, shape: tuple[int, ...]) -> Array:
         """Elements of conditions: by the case's masks all, none, the first or the last of each row; else few,

@@ -1,0 +1,164 @@
+"""Bounds of keys that skip what a mask hides anyway: with a larger one, more is computed and nothing else.
+
+A causal row ends at some key. The last key of an item, the columns of scores that are loaded, and the pieces
+of a product that are computed at all are bounded by the end of the last row that needs them. A mask of the
+same end then makes the scores behind each row's own end -inf, so that what a larger bound adds to a row is a
+probability of 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from attndsl.base.facts import kept
+from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.lifetimes import known_constants
+from attndsl.mutate.source_model import CallText, Span, StatementText
+
+_FILLS = re.compile(r"FillInterval\w*\Z")
+_HIDDEN, _ALL = "-__builtin_inff()", "keys"
+_NAMED = re.compile(r"const int64_t (\w+) =\s")
+_PIECES = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
+_LAST_ROW = re.compile(r"\b(?:work|found)\.firstQuery \+ (?=[M(])")
+_LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
+_OWNER = re.compile(r"\b(?:work|found)\.")
+_IN_REPEATS = re.compile(r"RoundUp\(MaxOf\(1, (MaxOf\(0, .*\)) - firstKey\), kRepeatLanes\)\Z")
+_BAND_END = re.compile(r"RoundUp\(rowBegin \+ rows, kRowsPerBand\)\Z")
+_END = re.compile(r"found\.keyEnd\b|const int64_t visibleEnd\b")
+
+
+def harmless_operands(source: EmittedText, call: CallText) -> frozenset[int]:
+    """Which operands of a minimum do no harm in its place: 0, 1, both or none."""
+    statement = source.statement_at(call.span.start)
+    if statement is None:
+        return frozenset()
+    found = set[int]()
+    if _begins_a_fill(source, statement, call):
+        found.add(1)  # a fill that begins behind its end fills nothing
+    if _skips_pieces(source, statement, call.span) is not None:
+        found |= {0, 1}
+    if _is_hidden(source, statement, call):
+        found.add(0)
+    if _BAND_END.match(_one_line(source, call.arguments[1])) and any(
+        around.span.start < call.span.start < around.span.end and _is_hidden(source, statement, around)
+        for around in source.calls(statement.span)
+        if around.name == "MinOf"
+    ):
+        found |= {0, 1}
+    return frozenset(found)
+
+
+def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
+    """Whether what is rounded up is compared with the begins of pieces alone, which are multiples, too."""
+    statement = source.statement_at(call.span.start)
+    for around in source.calls(statement.span) if statement is not None else ():
+        if around.name == "MinOf" and statement is not None and around.arguments[1] == call.span:
+            step = _skips_pieces(source, statement, around.span)
+            known, unit = known_constants(source), source.code_at(call.arguments[1])
+            return step is not None and step in known and unit in known and known[step] % known[unit] == 0
+    return False
+
+
+def last_row_end(source: EmittedText, statement: StatementText) -> str | None:
+    """The end of the last row that a statement bounds keys by, written alike for rows of any kind."""
+    for call in source.calls(statement.span):
+        if call.name == "MinOf":
+            other = _one_line(source, call.arguments[1])
+            loaded = _IN_REPEATS.match(other)
+            if loaded is not None or other.startswith("MaxOf(0, "):
+                return _of_row(loaded[1] if loaded is not None else other)
+    return None
+
+
+def _begins_a_fill(source: EmittedText, statement: StatementText, call: CallText) -> bool:
+    fill = source.leading_call(statement)
+    if fill is None or not _FILLS.match(fill.name) or len(fill.arguments) < 3:
+        return False
+    return fill.arguments[1] == call.span and source.code_at(fill.arguments[2]) == source.code_at(
+        call.arguments[0]
+    )
+
+
+def _skips_pieces(source: EmittedText, statement: StatementText, minimum: Span) -> str | None:
+    """The step of a loop over pieces up to the first operand of a minimum, where that is all of a name which
+    does nothing but skip the pieces that begin behind it: each is computed as if there were no bound."""
+    named = source.match(_NAMED, statement)
+    if named is None or source.code[minimum.end : statement.span.end].strip() != ";":
+        return None
+    if source.code[named.end() : minimum.start].strip():
+        return None
+    own = source.functions[statement.function]
+    uses = [
+        each for each in own if each != statement and re.search(rf"\b{named[1]}\b", source.code_at(each.span))
+    ]
+    (limit, _), step = _operands(source, minimum), None
+    for use in uses:
+        guard = re.fullmatch(rf"if \((\w+) < {named[1]}\)\s*", source.code_at(use.span))
+        body, loop = source.block(use), _loop_of(source, use, guard[1] if guard else "")
+        if body is None or loop is None or loop[2] != limit or "CrossCore" in source.code_at(body):
+            return None
+        step = loop[3]
+    return step
+
+
+def _loop_of(source: EmittedText, statement: StatementText, variable: str) -> re.Match[str] | None:
+    """The head of the loop around a statement over a variable."""
+    loops = (source.match(_PIECES, head) for head in source.heads_around(statement))
+    return next((loop for loop in loops if loop is not None and loop[1] == variable), None)
+
+
+def _operands(source: EmittedText, minimum: Span) -> tuple[str, str]:
+    call = next(each for each in source.calls(minimum) if each.span == minimum)
+    one, other = (_one_line(source, each) for each in call.arguments)
+    return one, other
+
+
+def _is_hidden(source: EmittedText, statement: StatementText, call: CallText) -> bool:
+    """Whether the second operand is where the last row ends, and a mask hides what each row has behind its
+    own end: of the columns that are loaded, or of an item's keys."""
+    other = _one_line(source, call.arguments[1])
+    loaded = _IN_REPEATS.match(other)
+    named = source.match(_NAMED, statement)
+    if loaded is not None and named is not None and named[1] == _ALL:
+        ends = set(_row_ends(source, statement.function))
+        return _of_row(loaded[1]) in ends
+    if _END.match(source.code, statement.span.start) and other.startswith("MaxOf(0, "):
+        return _of_row(other) in {each for name in source.functions for each in _row_ends(source, name)}
+    return False
+
+
+@kept
+def _all_fills(source: EmittedText) -> dict[str, list[CallText]]:
+    """The calls that make lanes of scores -inf, by function."""
+    found: dict[str, list[CallText]] = {}
+    for statement in source.statements:
+        call = source.leading_call(statement)
+        if call is not None and _FILLS.match(call.name) and len(call.arguments) > 3:
+            of_scores = source.code_at(call.arguments[0]).lower().startswith("score")
+            if of_scores and _one_line(source, call.arguments[3]) == _HIDDEN:
+                found.setdefault(statement.function, []).append(call)
+    return found
+
+
+def _row_ends(source: EmittedText, function: str) -> Iterator[str]:
+    """Where rows end of which a function hides all keys behind that, as :func:`_of_row` writes it."""
+    for fill in _all_fills(source).get(function, ()):
+        begin, end = (_one_line(source, each) for each in fill.arguments[1:3])
+        mask = re.fullmatch(r"MinOf\(keys, MaxOf\(0, (.*) - firstKey\)\)", begin)
+        if mask is not None and end == _ALL:
+            yield f"MaxOf(0, {_OWNER.sub('', mask[1])})"
+
+
+def _of_row(end: str) -> str:
+    """The end of a last row, as that of any row is written: of its position, whatever keeps it."""
+    if (place := _LAST_ROW.search(end)) is not None:
+        rest = end[place.end() :]
+        quotient = rest.find(" / work.heads")
+        end = end[: place.start()] + "queryIndex" + rest[quotient + len(" / work.heads") :]
+    end = _LAST_POSITION.sub(lambda match: "queryIndex +" if match[1] else "queryIndex + 1", end)
+    return _OWNER.sub("", end)
+
+
+def _one_line(source: EmittedText, span: Span) -> str:
+    return " ".join(source.code_at(span).split())

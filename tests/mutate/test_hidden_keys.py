@@ -1,0 +1,85 @@
+"""Bounds of keys that a mask makes harmless, each with a near twin that no mask does."""
+
+from __future__ import annotations
+
+import pytest
+
+from attndsl.mutate import data_rules
+from attndsl.mutate.defects import defects_of
+from attndsl.mutate.instructions import EmittedText, Helper, Instructions
+
+KNOWN = Instructions({"FillInterval": Helper("V", ())})
+SCHEDULE = "constexpr int64_t kTileKeys = 512, kBaseN = 128, kRepeatLanes = 64, kRowsPerBand = 128;"
+KERNEL = """
+void Decode()
+{
+    found.keyEnd = MinOf(capacity, MaxOf(0, found.firstQuery + found.queries));
+}
+void ScoreTile()
+{
+    for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+        const int64_t bandKeys =
+            MinOf(keys, RoundUp(MaxOf(1, MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                - firstKey), kRepeatLanes));
+        if (n0 < bandKeys) {
+            Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+        }
+    }
+}
+void SoftmaxTile()
+{
+    const int64_t keys = MinOf(tileKeys, RoundUp(MaxOf(1, MaxOf(0, work.firstQuery
+        + MaxOf(rowBegin, MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1) / work.heads + 1)
+        - firstKey), kRepeatLanes));
+    FillInterval(score[row * kTileKeys], MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys,
+        -__builtin_inff());
+}
+"""
+LEFT_OUT = {
+    "(capacity)",  # more tiles, all of them hidden
+    "(keys)",  # of the pieces; of the mask it is made
+    "(tileKeys)",
+    "(work.taskRows)",
+    "(RoundUp(rowBegin + rows, kRowsPerBand))",
+    "(MaxOf(0, queryIndex + 1 - firstKey))",
+}
+
+
+def made(old: str = "", new: str = "") -> list[str]:
+    """What stands in place of a minimum or of what is rounded up."""
+    assert old in KERNEL
+    source = EmittedText(KERNEL.replace(old, new) if old else KERNEL, KNOWN, "", None, SCHEDULE)
+    found = [" ".join(each.after.split()) for each in defects_of(source, [data_rules.tails])]
+    return [each for each in found if each.startswith("(")]
+
+
+def test_what_a_mask_hides_is_no_defect() -> None:
+    """Left are an end behind the last key, the rest of a band, what a row must see, and lanes of a repeat."""
+    found = made()
+    assert [each for each in found if each in LEFT_OUT] == ["(keys)"]  # a mask that hides nothing
+    assert "(MaxOf(0, found.firstQuery + found.queries))" in found
+    assert "(rowBegin + rows)" in found
+    assert len(found) == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "back"),
+    [
+        ("queryIndex + 1 - firstKey", "queryIndex + window - firstKey", {"(capacity)", "(tileKeys)"}),
+        ("-__builtin_inff()", "0.0f", {"(capacity)", "(tileKeys)", "(work.taskRows)"}),
+        ("if (n0 < bandKeys)", "if (n0 + 16 < bandKeys)", {"(keys)"}),
+        ("Mmad(product", "CrossCoreSetFlag<2, PIPE_FIX>(kReady); Mmad(product", {"(keys)"}),
+        ("-firstKey)), keys,".replace("-", "- "), "- firstKey)), end,", {"(capacity)"}),
+    ],
+)
+def test_without_the_mask_or_with_other_uses_it_is_one(old: str, new: str, back: set[str]) -> None:
+    before, after = made(), made(old, new)
+    for each in back:
+        assert after.count(each) > before.count(each)
+
+
+def test_pieces_begin_at_multiples_of_what_is_rounded_up_to() -> None:
+    """Otherwise the piece of the last keys may be skipped."""
+    rounded = "(MaxOf(1, MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1) - firstKey))"
+    assert rounded not in made()
+    assert rounded in made("n0 += kBaseN", "n0 += kFractal")
