@@ -53,13 +53,8 @@ def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
 
 
 def row_inverses(emit: Emitter) -> Buffer:
-    """One by the sum of each row, of items in flight, where blocks are selected."""
-    return emit.in_ub(
-        "rowInverse",
-        "float32",
-        emit.ring * emit.rows_per_vector,
-        "1 / rowSum of each row, of items in flight",
-    )
+    """One by the sum of each row of a step, where blocks are selected."""
+    return emit.in_ub("rowInverse", "float32", emit.most_rows, "1 / rowSum of each row of a step")
 
 
 def folded_lanes(emit: Emitter) -> Named:

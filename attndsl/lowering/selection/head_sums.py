@@ -1,4 +1,4 @@
-"""Probabilities of a step's rows, added over the heads of each position.
+"""Probabilities of a step's rows, and their sums over the heads of each position.
 
 A probability is ``exp(score - max) * (1 / sum)``: a division takes four cycles a repeat, a product one. Heads
 are added in pairs as a tree: rows of one level do not wait for each other. Where a step has all heads of a
@@ -23,14 +23,14 @@ from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 _ROW, _ADDED = Symbol("row"), Symbol("addedRows")
 
 
-def add_heads(context: Context) -> list[Statement]:
-    """The step's exponentials, divided by their sums, to the sums of their positions.
+def divide_by_sums(context: Context) -> list[Statement]:
+    """The step's exponentials divided by their sums: ``score`` holds probabilities afterwards.
 
-    ``score`` holds probabilities afterwards. A row without keys has sum 0; its exponentials are 0.
+    A row without keys has sum 0; its exponentials are 0.
     """
     b = vector_buffers(context)
     inverses = row_inverses(context)
-    row_sum, inverse = (whole(each, state_row(context), STEP_ROWS) for each in (b.row_sum, inverses))
+    row_sum, inverse = whole(b.row_sum, state_row(context), STEP_ROWS), whole(inverses, 0, STEP_ROWS)
     ones = whole(selection_buffers(context).ones, 0, STEP_ROWS)
     clamp = WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=top_k(context).where)
     clamped: Statement = clamp
@@ -39,11 +39,17 @@ def add_heads(context: Context) -> list[Statement]:
         others = (TILES != 1) | (keys_beside_start(context) < KEYS)
         clamped = If(condition=others, then=seq(clamp))
     return [
-        Note(text="score = score / rowSum, then added to the sums of its position"),
+        Note(text="score = score / rowSum"),
         clamped,
         Binary(op="Div", dst=inverse, first=ones, second=row_sum),
-        broadcast(context, b.row_blocks, inverses, state_row(context)),
+        broadcast(context, b.row_blocks, inverses),
         by_row(context, "Mul", b.score, b.row_blocks),
+    ]
+
+
+def add_heads(context: Context) -> list[Statement]:
+    """The step's probabilities, in ``score``, to the sums of their positions."""
+    return [
         *(_add_pairs(context, apart) for apart in levels(context)),
         *_add_rows(context),
     ]
