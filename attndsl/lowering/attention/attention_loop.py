@@ -35,8 +35,8 @@ class FurtherUse:
         begin: its stage before them.
         of_weights: statements that leave other numbers in the place of a step's exponentials, which the cube
             then takes.
-        of_rows: statements on the exponentials of a step's rows, or on what ``of_weights`` makes of them, once
-            the cube has them.
+        of_rows: statements on the exponentials of a step's rows, or on what ``of_weights`` makes of them,
+            once the cube has them.
         again: what is done with the scores of a tile that comes the second time.
         of_tile: its stage after all rows of a tile, while the cube adds the values.
         finish: its stages after the tiles, while the cube is at those before.

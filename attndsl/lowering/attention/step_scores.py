@@ -107,12 +107,12 @@ _OF_SPAN = (WithScalar, Unary, Convert)
 
 
 def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statement]:
-    """``statements``, those on a step's whole span on its keys alone where tasks of one call see unequal
-    numbers of keys, as their masks tell: else short rows would cost as much as long ones.
+    """``statements``, those on a step's whole span on its keys alone where rows have gaps, or where tasks of
+    one call see unequal numbers of keys, as their masks tell: else short rows would cost as much as long.
 
     A repeat of all rows at once: few instructions, so that the loads of the next step are not behind many.
     """
-    if telling_mask(context) is None:
+    if telling_mask(context) is None and not context.doubles_rows:
         return list(statements)
     return [_by_columns(context, each) for each in statements]
 
@@ -120,9 +120,10 @@ def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statem
 def _by_columns(context: Context, item: Statement) -> Statement:
     if not isinstance(item, _OF_SPAN) or not all(each.cols.same(SPAN) for each in (item.dst, item.src)):
         return item
+    score, pitch, gap = vector_buffers(context).score, context.score_pitch, context.row_gap
+    pitches = ((each, pitch if each.buffer is score else pitch - gap) for each in (item.dst, item.src))
     dst, src = (
-        each.buffer.region(each.offset + C0, STEP_ROWS, REPEAT_LANES, context.score_pitch)
-        for each in (item.dst, item.src)
+        each.buffer.region(each.offset + C0, STEP_ROWS, REPEAT_LANES, lanes) for each, lanes in pitches
     )
     touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
     body = seq(replace(item, dst=dst, src=src))

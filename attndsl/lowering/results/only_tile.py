@@ -1,9 +1,9 @@
 """The rows of an item whose keys are one tile: the weighted sums of that tile are all there are.
 
-They need no running sums, and no division: the cube has probabilities of such a tile, as its rows are complete
-(selection/head_sums.py). They come from their ring slot to the place of scores, all rows of a vector core at
-once, and leave by the place of probabilities: both lie idle then. So an item waits once for what is loaded and
-once for what is stored, not with each step of its rows.
+They need no running sums, and no division: the cube has probabilities of such a tile, as its rows are
+complete (selection/head_sums.py). They come from their ring slot to the place of scores, all rows of a vector
+core at once, and leave by the place of probabilities: both lie idle then. So an item waits once for what is
+loaded and once for what is stored, not with each step of its rows.
 """
 
 from __future__ import annotations
