@@ -45,13 +45,23 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
     needs at once.
     """
     *before, finish = _applied(context, modifiers)
-    return [
-        *_loaded(context, modifiers, source),
-        *before,
-        Note(text="Lanes after the last key are excluded from the maximum, and from the sum."),
-        fill_tail(context, Const(-math.inf)),
-        finish,
-    ]
+    note = Note(text="Lanes after the last key are excluded from the maximum, and from the sum.")
+    tail = [note, fill_tail(context, Const(-math.inf))]
+    return [*_loaded(context, modifiers, source), *_filled_between(before, tail, finish)]
+
+
+def _filled_between(
+    before: Sequence[Statement], tail: Sequence[Statement], finish: Statement
+) -> Sequence[Statement]:
+    """``tail`` between two steps of a modifier; inside of the condition that both have, where they have one:
+    what follows the first then waits once."""
+    last = finish.body[0] if isinstance(finish, Seq) and len(finish.body) == 1 else finish
+    if not before or not isinstance(first := before[-1], If) or not isinstance(last, If):
+        return [*before, *tail, finish]
+    if first.otherwise is not None or last.otherwise is not None or not first.condition.same(last.condition):
+        return [*before, *tail, finish]
+    both = seq(*first.then.body, *tail, *last.then.body)
+    return [*before[:-1], replace(first, then=both, otherwise=seq(*tail))]
 
 
 def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:

@@ -36,7 +36,6 @@ from attndsl.lowering.emit.loop_scalars import (
 )
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.masks.told_ends import first_hidden
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
@@ -98,7 +97,7 @@ def selection(context: Context, modifiers: Modifiers, finishes_only_tiles: bool)
     divides = If(condition=TILES == 1, then=seq(divide))
     adds = If(condition=TILES == 1, then=seq(add) if finishes_only_tiles else seq(divide, add))
     return FurtherUse(
-        scalars=(own_positions(), total, *first_hidden(context)),
+        scalars=(own_positions(), total),
         begin=_stage(
             context, "StartSelection", "No probabilities are added yet.", seq(clear_window(context))
         ),
