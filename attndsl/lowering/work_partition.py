@@ -20,7 +20,7 @@ from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.target import Architecture
 from attndsl.tile.buffers import item_bytes
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, TilingField, tiling_field_ref
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, TilingField, tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import Let, Statement
 
 
@@ -240,6 +240,18 @@ def _by_turns(context: Context) -> Expr:
     turn, whole = turn_of(context), context.items // BLOCK_COUNT
     backwards = (turn // BLOCK_COUNT % 2 == 1) & (turn // BLOCK_COUNT < whole)
     return turn + select(backwards, BLOCK_COUNT - 1 - 2 * BLOCK_INDEX, 0)
+
+
+def there_and_back(context: Context, item: Expr) -> Let | None:
+    """Of such items, those of the last head from its last position to the first, of the head before from the
+    first to the last, and so on: later positions often see more keys, and the last round is not whole."""
+    if telling_mask(context) is None:
+        return None
+    tiles = tiling_scalar(context.label("queryTiles"))
+    heads = context.items // tiles
+    backwards = (heads - item // tiles) % 2 == 1
+    turned = item + select(backwards, tiles - 1 - 2 * (item % tiles), 0)
+    return Let(symbol=Symbol("walked"), value=turned, why="the last head's positions come from last to first")
 
 
 def _place(context: Context) -> Expr:
