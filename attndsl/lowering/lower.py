@@ -36,6 +36,7 @@ from attndsl.lowering.work_partition import (
     place_workspace,
     round_of_turn,
     split_and_task,
+    there_and_back,
     with_item_order,
 )
 from attndsl.target import Device
@@ -173,9 +174,12 @@ def _item_loop(given: PhaseInput) -> Statement:
     if not item.same(ITEM):
         why = _TURNS_ABOUT if context.longest_first else ""
         taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item, why=why)], ITEM
+    if (walked := there_and_back(context, item)) is not None:
+        taken, item = [*taken, walked], walked.symbol
     finish = phases(Place.ITEM, given).body
-    further = selection(context, given.modifiers) if selects_blocks(context) else None
-    only = write_only_tile(context, given.modifiers) if finishes_only_tiles(context) else None
+    at_once = finishes_only_tiles(context)
+    further = selection(context, given.modifiers, at_once) if selects_blocks(context) else None
+    only = write_only_tile(context, given.modifiers) if at_once else None
     on_rows = attention_loop(context, given.modifiers, finish, further, only)
     item_scalars = [
         *context.rows.enter(context),

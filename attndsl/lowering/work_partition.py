@@ -14,12 +14,13 @@ from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, n
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
+from attndsl.lowering.masks.told_ends import telling_mask
 from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
 from attndsl.target import Architecture
 from attndsl.tile.buffers import item_bytes
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, TilingField, tiling_field_ref
+from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, TilingField, tiling_field_ref, tiling_scalar
 from attndsl.tile.statements import Let, Statement
 
 
@@ -223,6 +224,8 @@ def item_of_round(context: Context) -> Expr:
     from the last round to the first: block 0 does 6, 5, 0, block 1 does 4, 1, block 2 does 3, 2. Without the
     longest first each round is in the order of blocks: 6, 3, 0 and 4, 1 and 5, 2.
     """
+    if telling_mask(context) is not None:
+        return _by_turns(context)
     if not context.last_first:
         return turn_of(context)
     item = _place(context) + _ROUND * BLOCK_COUNT
@@ -230,6 +233,26 @@ def item_of_round(context: Context) -> Expr:
         return item
     mirrored = (_FULL_ROUNDS > _ROUND) & ((_FULL_ROUNDS - _ROUND) % 2 == 1)
     return item + select(mirrored, BLOCK_COUNT - 1 - 2 * _place(context), 0)
+
+
+def _by_turns(context: Context) -> Expr:
+    """Whole rounds of items in one direction and in the other, where nothing but a mask's bytes tells what
+    positions see: such masks often have a pattern, of which each block would have one part in all rounds."""
+    turn, whole = turn_of(context), context.items // BLOCK_COUNT
+    backwards = (turn // BLOCK_COUNT % 2 == 1) & (turn // BLOCK_COUNT < whole)
+    return turn + select(backwards, BLOCK_COUNT - 1 - 2 * BLOCK_INDEX, 0)
+
+
+def there_and_back(context: Context, item: Expr) -> Let | None:
+    """Of such items, those of the last head from its last position to the first, of the head before from the
+    first to the last, and so on: later positions often see more keys, and the last round is not whole."""
+    if telling_mask(context) is None:
+        return None
+    tiles = tiling_scalar(context.label("queryTiles"))
+    heads = context.items // tiles
+    backwards = (heads - item // tiles) % 2 == 1
+    turned = item + select(backwards, tiles - 1 - 2 * (item % tiles), 0)
+    return Let(symbol=Symbol("walked"), value=turned, why="the last head's positions come from last to first")
 
 
 def _place(context: Context) -> Expr:

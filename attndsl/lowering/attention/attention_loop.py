@@ -33,7 +33,10 @@ class FurtherUse:
     Attributes:
         scalars: what is known of an item before its tiles.
         begin: its stage before them.
-        of_rows: statements on the exponentials of a step's rows.
+        of_weights: statements that leave other numbers in the place of a step's exponentials, which the cube
+            then takes.
+        of_rows: statements on the exponentials of a step's rows, or on what ``of_weights`` makes of them,
+            once the cube has them.
         again: what is done with the scores of a tile that comes the second time.
         of_tile: its stage after all rows of a tile, while the cube adds the values.
         finish: its stages after the tiles, while the cube is at those before.
@@ -43,6 +46,7 @@ class FurtherUse:
     of_tile: Stage
     again: Statement
     scalars: Sequence[Statement] = ()
+    of_weights: Sequence[Statement] = ()
     of_rows: Sequence[Statement] = ()
     finish: Sequence[Stage] = ()
 
@@ -96,7 +100,7 @@ def attention_loop(
 def _softmax(context: Context, modifiers: Modifiers, further: FurtherUse | None) -> Stage:
     if further is None:
         return softmax_tile(context, modifiers)
-    return softmax_tile(context, modifiers, further.of_rows, further.again)
+    return softmax_tile(context, modifiers, further.of_weights, further.of_rows, further.again)
 
 
 def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:

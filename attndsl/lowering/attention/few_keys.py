@@ -90,13 +90,14 @@ def rows_of_tile(context: Context) -> list[Statement]:
     rows, tile, require = context.rows_per_step, context.tile_keys, context.inventory.require
     require((tile % (2 * _BANKS)) == 0, "halves of tiles are whole rows of banks")
     require((context.rows_per_vector % (rows * 2)) == 0, "a vector core has whole steps of twice the rows")
-    few = only & (tile // 2 >= KEYS)
+    few, lanes = only & (tile // 2 >= KEYS), context.row_lanes
     return [
         Let(symbol=ROWS_OF_STEP, value=select(few, rows * 2, rows)),
-        Let(symbol=context.row_lanes, value=select(few, tile // 2, tile)),
+        Let(symbol=lanes, value=select(few, *reversed(lanes.values))),
     ]
 
 
 def rows_of_all_keys(context: Context) -> list[Statement]:
     """The same where a step has the keys of a whole tile, whatever they are."""
-    return [Let(symbol=context.row_lanes, value=context.tile_keys)] if context.doubles_rows else []
+    lanes = context.row_lanes
+    return [Let(symbol=lanes, value=lanes.values[0])] if context.doubles_rows else []

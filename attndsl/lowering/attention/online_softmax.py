@@ -155,12 +155,17 @@ def _start(context: Context, name: str, body: Seq, doc: str, *, always: bool = T
 
 
 def softmax_tile(
-    context: Context, modifiers: Modifiers, also: Sequence[Statement] = (), again: Statement | None = None
+    context: Context,
+    modifiers: Modifiers,
+    before: Sequence[Statement] = (),
+    also: Sequence[Statement] = (),
+    again: Statement | None = None,
 ) -> Stage:
     """Online softmax of one tile: scores from their ring slot, probabilities to theirs.
 
-    ``also``: what is made of a step's exponentials besides, once the cube has them. ``again``: what is done
-    with the scores of a tile that comes the second time.
+    ``before``: what is done to a step's exponentials before the cube takes them. ``also``: what is made of
+    them besides, once it has them. ``again``: what is done with the scores of a tile that comes the second
+    time.
     """
     b, size, rows_per_task = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
     parts = _tile_parts(context, modifiers, bool(also))
@@ -170,7 +175,7 @@ def softmax_tile(
         scores = scores_of(context).region(scores_at, count, KEYS, size)
         leaves = store(context, r0, count)
         probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
-        body = seq(*parts.weights(scores), probabilities, *also)
+        body = seq(*parts.weights(scores), *before, probabilities, *also)
         return [over_step(context, modifiers, body)]
 
     over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)

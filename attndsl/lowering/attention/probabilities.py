@@ -73,7 +73,7 @@ def store(context: Context, row: Expr, rows: Expr) -> Statement:
         place = (SLOT * slot + ROW_BEGIN + row) * size
         return StoreRows(
             dst=prob_ring(context).region(place, rows, KEYS, size),
-            src=b.prob.region(0, rows, KEYS, context.score_pitch),
+            src=b.prob.region(0, rows, KEYS, context.score_pitch - context.row_gap),
         )
     depth, every = fractal_depth(b.prob.dtype), groups_of_repeat(context)
     place = SLOT * slot * size + (ROW_BEGIN + row + _COLUMN * slot) * depth

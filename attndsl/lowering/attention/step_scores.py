@@ -45,13 +45,23 @@ def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list
     needs at once.
     """
     *before, finish = _applied(context, modifiers)
-    return [
-        *_loaded(context, modifiers, source),
-        *before,
-        Note(text="Lanes after the last key are excluded from the maximum, and from the sum."),
-        fill_tail(context, Const(-math.inf)),
-        finish,
-    ]
+    note = Note(text="Lanes after the last key are excluded from the maximum, and from the sum.")
+    tail = [note, fill_tail(context, Const(-math.inf))]
+    return [*_loaded(context, modifiers, source), *_filled_between(before, tail, finish)]
+
+
+def _filled_between(
+    before: Sequence[Statement], tail: Sequence[Statement], finish: Statement
+) -> Sequence[Statement]:
+    """``tail`` between two steps of a modifier; inside of the condition that both have, where they have one:
+    what follows the first then waits once."""
+    last = finish.body[0] if isinstance(finish, Seq) and len(finish.body) == 1 else finish
+    if not before or not isinstance(first := before[-1], If) or not isinstance(last, If):
+        return [*before, *tail, finish]
+    if first.otherwise is not None or last.otherwise is not None or not first.condition.same(last.condition):
+        return [*before, *tail, finish]
+    both = seq(*first.then.body, *tail, *last.then.body)
+    return [*before[:-1], replace(first, then=both, otherwise=seq(*tail))]
 
 
 def weights(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
@@ -107,12 +117,12 @@ _OF_SPAN = (WithScalar, Unary, Convert)
 
 
 def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statement]:
-    """``statements``, those on a step's whole span on its keys alone where tasks of one call see unequal
-    numbers of keys, as their masks tell: else short rows would cost as much as long ones.
+    """``statements``, those on a step's whole span on its keys alone where rows have gaps, or where tasks of
+    one call see unequal numbers of keys, as their masks tell: else short rows would cost as much as long.
 
     A repeat of all rows at once: few instructions, so that the loads of the next step are not behind many.
     """
-    if telling_mask(context) is None:
+    if telling_mask(context) is None and not context.doubles_rows:
         return list(statements)
     return [_by_columns(context, each) for each in statements]
 
@@ -120,9 +130,10 @@ def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statem
 def _by_columns(context: Context, item: Statement) -> Statement:
     if not isinstance(item, _OF_SPAN) or not all(each.cols.same(SPAN) for each in (item.dst, item.src)):
         return item
+    score, pitch, gap = vector_buffers(context).score, context.score_pitch, context.row_gap
+    pitches = ((each, pitch if each.buffer is score else pitch - gap) for each in (item.dst, item.src))
     dst, src = (
-        each.buffer.region(each.offset + C0, STEP_ROWS, REPEAT_LANES, context.score_pitch)
-        for each in (item.dst, item.src)
+        each.buffer.region(each.offset + C0, STEP_ROWS, REPEAT_LANES, lanes) for each, lanes in pitches
     )
     touched = tuple(dict.fromkeys((dst.buffer, src.buffer)))
     body = seq(replace(item, dst=dst, src=src))

@@ -44,7 +44,7 @@ from attndsl.lowering.signature.tensor_layouts import stride_value
 from attndsl.target import Architecture, Core, Device, MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalRegion, GlobalTensor
 from attndsl.tile.entry_size import entry_size
-from attndsl.tile.instructions.units import VECTOR_CORES
+from attndsl.tile.instructions.units import BLOCK_LANES, VECTOR_CORES
 from attndsl.tile.naming import camel, stage_name
 from attndsl.tile.program import tiling_scalar
 from attndsl.tile.statements import Seq, Stage
@@ -279,9 +279,16 @@ class Emitter:
         return self.row_lanes if self.doubles_rows else self.tile_keys
 
     @property
+    def row_gap(self) -> Expr:
+        """Lanes between the scores of two rows: a block where heads are added, so that rows eight apart lie
+        in different halves of the groups of banks."""
+        return BLOCK_LANES if self.doubles_rows else Const(0)
+
+    @property
     def row_lanes(self) -> OneOf:
-        """The scalar of the lanes of a row, of all keys of a tile or of half of them."""
-        return OneOf("scorePitch", values=(self.tile_keys, self.tile_keys // 2))
+        """The scalar of the lanes of a row, of all keys of a tile or of half of them, with the gap after."""
+        gap = self.row_gap
+        return OneOf("scorePitch", values=(self.tile_keys + gap, self.tile_keys // 2 + gap))
 
     def for_results(self) -> Self:
         """The same for steps on weighted sums and results."""

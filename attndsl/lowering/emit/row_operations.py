@@ -59,13 +59,16 @@ def with_row_statistic(emit: Emitter, op: str, part: Region, blocks: Buffer, col
     """``part[r, :] = part[r, :] op blocks[r]``; ``column``: lanes from a row's first to that of ``part``.
 
     Of two copies the lanes meet the one in the half of the groups of banks that they leave free; eight rows
-    at a time, as only their blocks fill no more than that half. Rows begin at whole rows of banks.
+    at a time, as only their blocks fill no more than that half. Rows begin at whole rows of banks, or each a
+    block further than the one before.
     """
     copies, target = _copies(emit, blocks), part.buffer
-    free = REPEAT_LANES - column % (BLOCK_COPIES * REPEAT_LANES) if copies > 1 else Const(0)
+    gap = emit.row_gap if target is vector_buffers(emit).score else Const(0)
 
     def eight(row: Expr, rows: Expr) -> Statement:
         lanes = target.region(part.offset + row * part.pitch, rows, part.cols, part.pitch)
+        first = column + row * gap
+        free = REPEAT_LANES - first % (BLOCK_COPIES * REPEAT_LANES) if copies > 1 else Const(0)
         place = row * (copies * STATISTIC_LANES) + free
         beside = blocks.region(place, rows, STATISTIC_LANES, STATISTIC_LANES)
         return Binary(op=op, dst=lanes, first=lanes, second=beside, broadcast=True)

@@ -17,6 +17,9 @@ BLOCK_COPIES = 2
 """Blocks that a row statistic is spread over, in either half of the groups of banks."""
 
 
+_SCORES = "scores of the rows, then exp(score - max)"
+
+
 @dataclass(frozen=True, slots=True)
 class VectorBuffers:
     """The vector cores' buffers, modifiers' own aside."""
@@ -53,13 +56,8 @@ def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
 
 
 def row_inverses(emit: Emitter) -> Buffer:
-    """One by the sum of each row, of items in flight, where blocks are selected."""
-    return emit.in_ub(
-        "rowInverse",
-        "float32",
-        emit.ring * emit.rows_per_vector,
-        "1 / rowSum of each row, of items in flight",
-    )
+    """One by the sum of each row of a step, where blocks are selected."""
+    return emit.in_ub("rowInverse", "float32", emit.most_rows, "1 / rowSum of each row of a step")
 
 
 def folded_lanes(emit: Emitter) -> Named:
@@ -103,7 +101,8 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
     summed = results if emit.gathers_sums else rows  # those of merged partials alone
     widened = emit.narrows_scores  # these arrive in a place of their own
-    score = ub("score", "float32", tile, "scores of the rows, then exp(score - max)", 1 if widened else slots)
+    gaps = steps * emit.row_gap
+    score = ub("score", "float32", tile + gaps, _SCORES, 1 if widened else slots)
     prob = _probabilities(emit, tile)
     lanes = ub("lanes", "float32", steps * folded_lanes(emit), "reduction over the tile, one repeat a row")
     return VectorBuffers(

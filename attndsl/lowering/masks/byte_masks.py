@@ -41,7 +41,7 @@ from attndsl.lowering.masks.mask_bits import (
     widened,
 )
 from attndsl.lowering.masks.mask_kind import MaskKind
-from attndsl.lowering.masks.told_ends import FIRST_HIDDEN, bytes_mask, telling_mask
+from attndsl.lowering.masks.told_ends import FIRST_HIDDEN, bytes_mask, first_hidden, telling_mask
 from attndsl.tile.buffers import Region
 from attndsl.tile.instructions import Fill, LoadRows
 from attndsl.tile.statements import For, If, Let, Statement, seq
@@ -49,7 +49,7 @@ from attndsl.tile.statements import For, If, Let, Statement, seq
 _ROW, _POSITION = Symbol("row"), Symbol("position")
 _FIRST = Const(0)
 _HIDING = Symbol("hidingFrom")
-"""Keys of the running tile in front of the first repeat that a mask may hide one of."""
+"""Keys of the running tile in front of the first repeat in which a mask hides one from the step."""
 
 
 def _from_bytes(context: Context, node: nodes.Replace) -> Modifier:
@@ -155,7 +155,7 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
 
     Often a step has the heads of one position: the bytes of its first are widened beside the first step of
     the scores, unless another modifier widens the same. Where the bytes tell the first key that is hidden
-    from the task, whole repeats in front of it are left alone: all but the last where none is hidden.
+    from the step, whole repeats in front of it are left alone, and all of them where none is hidden.
     """
     pitch, work = context.tile_lanes(BITS_BLOCK), bytes_of_positions(context, mask)
     row = ROW_BEGIN + R0
@@ -177,18 +177,27 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         if "B" in mask.axes:
             offset = BATCH * context.stride(mask.name, "B") + offset
         source = context.gm(mask.name, offset, positions, keys, along)
-        return [LoadRows(dst=work.loaded.region(0, positions, keys, pitch), src=source, where=node.where)]
+        load = LoadRows(dst=work.loaded.region(0, positions, keys, pitch), src=source, where=node.where)
+        return [*(from_first_hidden() if told else ()), *where_hidden(load)]
 
-    def prepare_tile(context: Context) -> list[Statement]:
+    def where_hidden(*statements: Statement) -> list[Statement]:
+        """What is done where a key of the tile is hidden from the step, as far as bytes tell."""
+        hides = FIRST_HIDDEN - FIRST_KEY < KEYS
+        return [If(condition=hides, then=seq(*statements))] if told else list(statements)
+
+    def from_first_hidden() -> list[Statement]:
         hidden = maximum(0, minimum(FIRST_HIDDEN - FIRST_KEY, KEYS - 1))
-        return [Let(symbol=_HIDING, value=hidden // REPEAT_LANES * REPEAT_LANES)] if told else []
+        from_repeat = Let(symbol=_HIDING, value=hidden // REPEAT_LANES * REPEAT_LANES)
+        return [first_hidden(context, first, positions), from_repeat]
 
     def apply(context: Context) -> list[Statement]:
         of_position = to_bits(node, work, _POSITION * pitch, bits(_POSITION), keys)
         each = For(var=_POSITION, end=positions, body=of_position, disjoint=(work.keep,), runs=True)
         if shared:
             return [each]
-        return [compared(node, work, bits(as_expr(0)), keys), replace(each, begin=Const(1), runs=False)]
+        return where_hidden(
+            compared(node, work, bits(as_expr(0)), keys), replace(each, begin=Const(1), runs=False)
+        )
 
     return Modifier(
         title=_title(context, node, mask),
@@ -196,10 +205,11 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
         row_loads=(work.loaded,),
         scratch=(work.wide, work.keep),
         load_rows=load_rows,
-        prepare_tile=prepare_tile,
-        begin=lambda context: [] if shared else [widened(node, work, as_expr(0), keys)],
+        begin=lambda context: [] if shared else where_hidden(widened(node, work, as_expr(0), keys)),
         apply=apply,
-        finish=lambda context: [_select(context, node, bits((row + _ROW) // HEADS - first), begin)],
+        finish=lambda context: where_hidden(
+            _select(context, node, bits((row + _ROW) // HEADS - first), begin)
+        ),
     )
 
 

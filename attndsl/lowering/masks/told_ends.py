@@ -2,9 +2,9 @@
 
 A mask is data: nothing but its bytes says which keys no row of a task sees. Where blocks are selected, the
 vector cores look through it once, before all items, and leave the end of the keys that each position sees and
-its first hidden key (selection/find_key_ends.py); a task then goes as far as one of its positions, and hides
-nothing in front of the first key that is hidden from one. A position that sees no key at all has all of them:
-its hidden keys share the weight.
+its first hidden key (selection/find_key_ends.py); a task then goes as far as one of its positions, and a step
+of rows hides nothing in front of the first key that is hidden from one of its own. A position that sees no
+key at all has all of them: its hidden keys share the weight.
 
 Of a mask that puts the lowest number, not -inf, hidden keys have no weight beside a score above that number.
 """
@@ -19,7 +19,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, LOWEST, QUERIES
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.statements import Let, Statement
+from attndsl.tile.statements import Let
 
 TOLD = 2
 """Numbers of each position: the end of the keys that it sees, and ``2 * keys - j`` of its first hidden key j,
@@ -73,14 +73,16 @@ def told_end(context: Context) -> Expr | None:
     return None if telling_mask(context) is None else _largest(context, 0, "LastEnd")
 
 
-def first_hidden(context: Context) -> list[Statement]:
-    """The first key that is hidden from some position of the task, where the mask tells it."""
-    if telling_mask(context) is None:
-        return []
+def first_hidden(context: Context, first: Expr, positions: Expr) -> Let:
+    """The first key that is hidden from one of so many positions, from ``first`` of the task on, where the
+    mask tells it."""
     keys = context.host(context.signature.extents["T"])
-    return [Let(symbol=FIRST_HIDDEN, value=TOLD * keys - _largest(context, 1, "FirstHidden"))]
+    largest = _largest(context, 1, "FirstHidden", FIRST_QUERY + first, positions)
+    return Let(symbol=FIRST_HIDDEN, value=TOLD * keys - largest)
 
 
-def _largest(context: Context, which: int, title: str) -> Expr:
-    number = key_ends_tensor(context).at((FIRST_QUERY + _POSITION) * TOLD + which)
-    return Fold("max", number, _POSITION.name, QUERIES, title)
+def _largest(
+    context: Context, which: int, title: str, first: Expr = FIRST_QUERY, positions: Expr = QUERIES
+) -> Expr:
+    number = key_ends_tensor(context).at((first + _POSITION) * TOLD + which)
+    return Fold("max", number, _POSITION.name, positions, title)

@@ -113,6 +113,22 @@ def _keys_in_parts(schedule: Schedule, room: Room) -> Schedule | None:
     return replace(schedule, key_copies="parts", query_slots=slots)
 
 
+def _shorter_values(schedule: Schedule, room: Room) -> Schedule | None:
+    """Blocks of values, and parts of whole keys, of three quarters: those of keys are as large as ever."""
+    usual = Schedule().base_k
+    if schedule.key_copies != "whole" or schedule.query_slots != "auto" or schedule.base_k != usual:
+        return None
+    return replace(schedule, base_k=usual * 3 // 4)
+
+
+def _one_slot_of_queries(schedule: Schedule, room: Room) -> Schedule | None:
+    """The second slot of queries; blocks of values that were to make room for it are as long again."""
+    if schedule.query_slots != "auto":
+        return None
+    long = schedule.key_copies == "whole" and room.is_open("base_k")
+    return replace(schedule, query_slots=1, base_k=Schedule().base_k if long else schedule.base_k)
+
+
 def _where(holds: Callable[[Schedule], bool], change: Change) -> Change:
     """The change of the schedules for which a condition holds."""
     return lambda schedule, room: change(schedule, room) if holds(schedule) else None
@@ -204,12 +220,8 @@ STEPS: tuple[Step, ...] = (
     Step("prob_layout", "UB", _to("prob_layout", "rows"), "rows of probabilities take 96 bytes less"),
     Step("result_rows", "UB", _few_results, "sums in the workspace come once an item"),
     Step("row_sums", "UB", _row_sums("blocks", "step"), "row sums of each step are few instructions more"),
-    Step(
-        "query_slots",
-        "L1",
-        _where(lambda s: s.query_slots == "auto", _to("query_slots", 1)),
-        "the queries of the next item can wait",
-    ),
+    Step("base_k", "L1", _shorter_values, "shorter blocks of values leave room for the next item's queries"),
+    Step("query_slots", "L1", _one_slot_of_queries, "the queries of the next item can wait"),
     Step("key_copies", "L1", _keys_in_parts, "parts of keys take more time, whole ones more room"),
     Step(
         "value_source",

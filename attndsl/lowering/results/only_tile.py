@@ -1,8 +1,9 @@
 """The rows of an item whose keys are one tile: the weighted sums of that tile are all there are.
 
-They need no running sums. They come from their ring slot to the place of scores, all rows of a vector core
-at once, are divided by the sums of their rows, and leave by the place of probabilities: both lie idle then.
-So an item waits once for what is loaded and once for what is stored, not with each step of its rows.
+They need no running sums, and no division: the cube has probabilities of such a tile, as its rows are
+complete (selection/head_sums.py). They come from their ring slot to the place of scores, all rows of a vector
+core at once, and leave by the place of probabilities: both lie idle then. So an item waits once for what is
+loaded and once for what is stored, not with each step of its rows.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.attention.second_run import takes_one_tile_at_once, takes_tiles_again
 from attndsl.lowering.attention.step_scores import loaded_buffers
-from attndsl.lowering.attention.tile_slots import state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import R0, ROW_BEGIN, ROWS, SLOT, STEP_ROWS, TILES
-from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import whole
-from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, row_inverses, vector_buffers
+from attndsl.lowering.emit.vector_buffers import BLOCK_COPIES, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.results.partials import may_split
 from attndsl.lowering.results.row_numbers import statistics_of_item
@@ -54,7 +53,7 @@ def of_several_tiles(context: Context) -> Expr | None:
 
 
 def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
-    """The weighted sums of an item's only tile, normalized, to the output."""
+    """The weighted sums of an item's only tile, of probabilities, to the output."""
     context = replace(context, of_core=True)
     b, padded_size, name = vector_buffers(context), context.padded_value_size, context.computation.output.name
     require = context.inventory.require
@@ -79,9 +78,7 @@ def write_only_tile(context: Context, modifiers: Modifiers) -> Statement:
             src=replace(source, cols=taken),
             where=context.where,
         ),
-        Note(text="result = weighted sums / rowSum, which the selection has inverted"),
-        broadcast(context, b.row_blocks, row_inverses(context), state_row(context)),
-        scale_rows(context, "Mul", b.score, 0, b.row_blocks),
+        Note(text="result = weighted sums: of probabilities"),
         Alloc(buffers=(b.prob,), body=seq(rounded, context.rows.each_stored_run(store))),
     )
     return If(

@@ -24,7 +24,7 @@ from attndsl.lowering.match.log_sum_exp import is_log_sum_exp
 from attndsl.lowering.operands.row_functions import block_lanes, row_function
 from attndsl.lowering.rows.row_space import EachRun, RowRun
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary, CompareWithScalar, SelectOrScalar, Unary
+from attndsl.tile.instructions import Binary, CompareWithScalar, SelectOrScalar, Unary, WithScalar
 from attndsl.tile.statements import Note, Seq, Statement
 
 _BITS = 32
@@ -42,12 +42,14 @@ class RowStatistics:
         clamped: whether sums may be the smallest number instead of 0, which rows are divided by.
         each_run: calls its body for every run of the rows.
         each_stored_run: the same for what stores them.
+        told: whether the bits that tell rows without a key are those of these rows already.
     """
 
     spread: Callable[[Context, type[nodes.Node], Buffer], Statement]
     clamped: bool
     each_run: EachRun
     each_stored_run: Callable[[Callable[[RowRun], Statement]], Seq]
+    told: bool = False
 
 
 def statistics_of_item(context: Context, *, clamped: bool) -> RowStatistics:
@@ -110,29 +112,29 @@ def _where_no_key(
     or in each folded lane.
 
     Rows keep what they have where their sum differs: that comparison alone holds of NaN, the sum of a
-    row of such scores. Where sums without a key are not all the same it would take one more instruction a
-    step, 1 % of a selection: there such a row counts as one without a key. What a device makes of NaN in
-    comparisons is not documented (docs/emulator.md).
+    row of such scores. Where sums without a key are not all the same, they are raised to the largest first.
+    What a device makes of NaN in maxima and comparisons is not documented (docs/emulator.md).
 
-    Leaves the sums in ``row_blocks``.
+    Leaves the sums in ``row_blocks``, unless the bits are told.
     """
     sums, lanes = vector_buffers(context).row_blocks, block_lanes(context, target)
-    told, (empty, mode) = block_lanes(context, sums), _sum_without_key(context, rows)
-    size = context.rows_per_step * STATISTIC_LANES
+    told, size = block_lanes(context, sums), context.rows_per_step * STATISTIC_LANES
     meaning = "one bit a lane: 1 where a row has seen a key"
     name = "coreHasKeys" if context.of_core else "rowHasKeys"
     bits = context.in_ub(name, "uint8", maximum(size // 8, _BITS), meaning)
     kept = whole(bits, 0, size // 8)
+    empty: Expr = SMALLEST if rows.clamped else Const(0.0)
+    raised = list[Statement]()
+    if alone(context) is not None:  # any number of folded lanes may have begun with the smallest number
+        empty = SMALLEST * folded_lanes(context)
+        raised = [WithScalar(op="Maxs", dst=told, src=told, scalar=empty, where=where)]
+    ask = [
+        rows.spread(context, nodes.RowSum, sums),
+        *raised,
+        CompareWithScalar(dst=kept, src=told, scalar=empty, mode="NE", where=where),
+    ]
     return [
         Note(text=f"{value} in rows without a key"),
-        rows.spread(context, nodes.RowSum, sums),
-        CompareWithScalar(dst=kept, src=told, scalar=empty, mode=mode, where=where),
+        *([] if rows.told else ask),
         SelectOrScalar(dst=lanes, bits=kept, src=lanes, scalar=value, where=where),
     ]
-
-
-def _sum_without_key(context: Context, rows: RowStatistics) -> tuple[Expr, str]:
-    """The largest sum of a row that has seen no key, and how sums of other rows compare with it."""
-    if alone(context) is not None:  # any number of folded lanes may have begun with the smallest number
-        return SMALLEST * folded_lanes(context), "GT"
-    return (SMALLEST if rows.clamped else Const(0.0)), "NE"

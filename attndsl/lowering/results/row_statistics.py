@@ -6,6 +6,8 @@ merged.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from attndsl.expr import Const, Expr
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
@@ -58,15 +60,26 @@ def write_statistics(context: Context, when: Expr | None = None) -> Stage:
 
 
 def store_statistics(context: Context, rows: RowStatistics) -> list[Statement]:
-    """The functions of the statistics of a step's rows that are results."""
-    return [_leave(context, output, rows) for output in context.computation.statistics]
+    """The functions of the statistics of a step's rows that are results.
+
+    The first of them tells which rows have seen no key: others ask no more.
+    """
+    outputs = context.computation.statistics
+    told = rows.clamped and all(isinstance(_number(each), nodes.RowMax | nodes.RowSum) for each in outputs)
+    return [
+        _leave(context, output, replace(rows, told=told and output is not outputs[0])) for output in outputs
+    ]
+
+
+def _number(output: nodes.Output) -> nodes.Node:
+    """The number of each row that a result has, once or in copies."""
+    return output.source.source if isinstance(output.source, nodes.Repeat) else output.source
 
 
 def _leave(context: Context, output: nodes.Output, rows: RowStatistics) -> Statement:
     copied = isinstance(output.source, nodes.Repeat)
-    node = output.source.source if isinstance(output.source, nodes.Repeat) else output.source
     leaving = _place(context)
-    made = row_numbers(context, node, leaving, rows)
+    made = row_numbers(context, _number(output), leaving, rows)
     lanes = STATISTIC_LANES if copied else Const(1)
     return Alloc(buffers=(leaving,), body=seq(*made, _store(context, output, leaving, lanes, rows)))
 

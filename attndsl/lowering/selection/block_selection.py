@@ -11,6 +11,8 @@ anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attndsl.expr import Const, Expr, minimum
 from attndsl.lowering.attention.attention_loop import FurtherUse
 from attndsl.lowering.attention.key_range import first_key_of_tile
@@ -34,7 +36,6 @@ from attndsl.lowering.emit.loop_scalars import (
 )
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
-from attndsl.lowering.masks.told_ends import first_hidden
 from attndsl.lowering.rows.batch_extents import batch_count
 from attndsl.lowering.selection.block_scores import (
     SELECTION_TILES,
@@ -46,7 +47,7 @@ from attndsl.lowering.selection.block_scores import (
     take_blocks,
     tile_blocks,
 )
-from attndsl.lowering.selection.head_sums import add_heads
+from attndsl.lowering.selection.head_sums import add_heads, divide_by_sums
 from attndsl.lowering.selection.selection_buffers import (
     KEPT,
     POSITION0,
@@ -76,25 +77,34 @@ def prepare_selection(context: Context) -> Stage:
     return _stage(context, "PrepareSelection", doc, number_lanes(context))
 
 
-def selection(context: Context, modifiers: Modifiers) -> FurtherUse:
-    """The selection's share of the attention loop."""
+def selection(context: Context, modifiers: Modifiers, finishes_only_tiles: bool) -> FurtherUse:
+    """The selection's share of the attention loop.
+
+    ``finishes_only_tiles``: the weighted sums of only tiles leave as they are. The cube then takes
+    probabilities of these tiles in place of exponentials.
+    """
     node = top_k(context)
     capacity = context.host(
         context.signature.extents["J"], "blocks of the longest batch row", "longestBlocks"
     )
     blocks = blocks_to_score(context, batch_count(context, node.length, capacity))
     total = Let(symbol=TOTAL_BLOCKS, value=blocks, where=node.where)
-    doc = "Probabilities of a step's rows, from their exponentials, added to the sums of their positions."
+    doc = "Probabilities of a step's rows, from their exponentials."
+    divide = _stage(context, "DivideBySums", doc, seq(*divide_by_sums(context)))
+    doc = "Probabilities of a step's rows, added to the sums of their positions."
     add = _stage(context, "AddHeads", doc, seq(*add_heads(context)))
     one = takes_one_tile_at_once(context)
+    divides = If(condition=TILES == 1, then=seq(divide))
+    adds = If(condition=TILES == 1, then=seq(add) if finishes_only_tiles else seq(divide, add))
     return FurtherUse(
-        scalars=(own_positions(), total, *first_hidden(context)),
+        scalars=(own_positions(), total),
         begin=_stage(
             context, "StartSelection", "No probabilities are added yet.", seq(clear_window(context))
         ),
-        of_rows=[If(condition=TILES == 1, then=seq(add))] if one else [],
+        of_weights=[divides] if finishes_only_tiles else [],
+        of_rows=[adds] if one else [],
         of_tile=_select_blocks(context, (TILES == 1) | (TILE >= TILES) if one else TILE >= TILES),
-        again=_select_tile(context, modifiers, add),
+        again=_select_tile(context, modifiers, (divide, add)),
         finish=(_select_rest(context), _write_selection(context)),
     )
 
@@ -117,7 +127,7 @@ def _select_blocks(context: Context, summed: Expr) -> Stage:
     return _stage(context, "SelectBlocks", doc, seq(If(condition=summed, then=blocks)))
 
 
-def _select_tile(context: Context, modifiers: Modifiers, add: Stage) -> Statement:
+def _select_tile(context: Context, modifiers: Modifiers, add: Sequence[Stage]) -> Statement:
     """Probabilities of a tile that comes again, summed over heads."""
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
@@ -128,7 +138,7 @@ def _select_tile(context: Context, modifiers: Modifiers, add: Stage) -> Statemen
         body = seq(
             *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, state_row(context)),
-            add,
+            *add,
         )
         return [Alloc(buffers=loaded_buffers(context, modifiers), body=body)]
 

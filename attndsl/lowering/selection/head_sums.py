@@ -1,8 +1,10 @@
-"""Probabilities of a step's rows, added over the heads of each position.
+"""Probabilities of a step's rows, and their sums over the heads of each position.
 
 A probability is ``exp(score - max) * (1 / sum)``: a division takes four cycles a repeat, a product one. Heads
 are added in pairs as a tree: rows of one level do not wait for each other. Where a step has all heads of a
-position, the last level leaves its sums, and no sum is added to what was there before.
+position, the last level leaves its sums, and no sum is added to what was there before. Rows far apart are
+added first: rows eight apart lie in different halves of the groups of banks, so that the first level of 16
+heads, which is as long as all others, takes its repeats once.
 """
 
 from __future__ import annotations
@@ -20,17 +22,17 @@ from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
-_ROW, _ADDED = Symbol("row"), Symbol("addedRows")
+_ROW, _PAIR, _ADDED = Symbol("row"), Symbol("pair"), Symbol("addedRows")
 
 
-def add_heads(context: Context) -> list[Statement]:
-    """The step's exponentials, divided by their sums, to the sums of their positions.
+def divide_by_sums(context: Context) -> list[Statement]:
+    """The step's exponentials divided by their sums: ``score`` holds probabilities afterwards.
 
-    ``score`` holds probabilities afterwards. A row without keys has sum 0; its exponentials are 0.
+    A row without keys has sum 0; its exponentials are 0.
     """
     b = vector_buffers(context)
     inverses = row_inverses(context)
-    row_sum, inverse = (whole(each, state_row(context), STEP_ROWS) for each in (b.row_sum, inverses))
+    row_sum, inverse = whole(b.row_sum, state_row(context), STEP_ROWS), whole(inverses, 0, STEP_ROWS)
     ones = whole(selection_buffers(context).ones, 0, STEP_ROWS)
     clamp = WithScalar(op="Maxs", dst=row_sum, src=row_sum, scalar=SMALLEST, where=top_k(context).where)
     clamped: Statement = clamp
@@ -39,45 +41,61 @@ def add_heads(context: Context) -> list[Statement]:
         others = (TILES != 1) | (keys_beside_start(context) < KEYS)
         clamped = If(condition=others, then=seq(clamp))
     return [
-        Note(text="score = score / rowSum, then added to the sums of its position"),
+        Note(text="score = score / rowSum"),
         clamped,
         Binary(op="Div", dst=inverse, first=ones, second=row_sum),
-        broadcast(context, b.row_blocks, inverses, state_row(context)),
+        broadcast(context, b.row_blocks, inverses),
         by_row(context, "Mul", b.score, b.row_blocks),
+    ]
+
+
+def add_heads(context: Context) -> list[Statement]:
+    """The step's probabilities, in ``score``, to the sums of their positions."""
+    why = "rows whose sum the first of them has in the end"
+    return [
+        Let(symbol=_ADDED, value=rows_of_sums(context), why=why),
         *(_add_pairs(context, apart) for apart in levels(context)),
-        *_add_rows(context),
+        _add_rows(context),
     ]
 
 
 def levels(context: Context) -> list[int]:
-    """Rows between the two of a pair, level by level: powers of two below the rows of a step."""
+    """Rows between the two of a pair, level by level: powers of two below the rows of a step, down to 1."""
     step = context.rows_per_step
     rows = int(step.value)
-    found = [1 << level for level in range(rows.bit_length() - 1) if rows % (2 << level) == 0]
+    found = [1 << level for level in reversed(range(rows.bit_length() - 1)) if rows % (2 << level) == 0]
     require, core = context.inventory.require, context.rows_per_vector
-    require(step % (2 * found[-1]) == 0, "a vector step has whole trees of heads")
+    require(step % (2 * found[0]) == 0, "a vector step has whole trees of heads")
     # As many as calls were allowed for: heads_of_a_selection_fit_one_core of preconditions.py.
     require(core >= int(core.value), "a vector core has all heads of a position")
     return found
 
 
 def _add_pairs(context: Context, apart: int) -> If:
-    """Each second of the rows that a level before has left, to the one in front of it.
+    """The rows that a level before has left, the second half of each ``addedRows`` to the first.
 
-    Steps and positions begin at multiples of ``2 * apart`` rows where the heads of a position are one. The
-    last pair of a position is left to ``_add_rows``.
+    Steps and positions begin at multiples of ``addedRows``. The last pair of a position whose rows these are
+    is left to ``_add_rows``.
     """
     score = vector_buffers(context).score
-    first = _probabilities(context, _ROW)
-    add = Binary(op="Add", dst=first, first=first, second=_probabilities(context, _ROW + apart))
-    loop = For(var=_ROW, end=STEP_ROWS, step=Const(2 * apart), body=seq(add), disjoint=(score,), runs=True)
-    return If(condition=(HEADS % (2 * apart) == 0) & (2 * apart != HEADS), then=seq(loop))
+
+    def add(pair: Expr) -> Statement:
+        first, second = (_probabilities(context, _ROW + pair + after) for after in (0, apart))
+        return Binary(op="Add", dst=first, first=first, second=second)
+
+    if apart == 1:
+        each, needed = add(Const(0)), (HEADS % 2 == 0) & (HEADS != _ADDED)
+    else:
+        each = For(var=_PAIR, end=Const(apart), body=seq(add(_PAIR)), disjoint=(score,), runs=True)
+        needed = HEADS % (2 * apart) == 0
+    loop = For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(each), disjoint=(score,), runs=True)
+    return If(condition=needed, then=seq(loop))
 
 
 def rows_of_sums(context: Context) -> Expr:
     """Rows whose sum is in the first of them after all levels, the last pair of a position added."""
     found: Expr = Const(1)
-    for apart in levels(context):
+    for apart in reversed(levels(context)):
         found = select(HEADS % (2 * apart) == 0, 2 * apart, found)
     return found
 
@@ -86,23 +104,20 @@ def _probabilities(context: Context, row: Expr) -> Region:
     return whole(vector_buffers(context).score, row * context.score_pitch, KEYS)
 
 
-def _add_rows(context: Context) -> list[Statement]:
+def _add_rows(context: Context) -> If:
     """Rows of sums to those of their positions. A position whose last two they are gets the sum of these:
     a step has all its heads, so that there is nothing to add it to."""
     place = (R0 + _ROW) // HEADS * pitch(context) + lead(context)
     sums = whole(selection_buffers(context).window, place, KEYS)
-    first, second = (_probabilities(context, _ROW + after) for after in (Const(0), _ADDED // 2))
+    first, second = (_probabilities(context, _ROW + after) for after in (0, 1))
     finish = Binary(op="Add", dst=sums, first=first, second=second)
     add = Binary(op="Add", dst=sums, first=sums, second=first)
 
     def over_rows(one: Binary, *disjoint: Buffer) -> Seq:
         return seq(For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(one), disjoint=disjoint, runs=True))
 
-    return [
-        Let(symbol=_ADDED, value=rows_of_sums(context), why="rows whose sum the first of them has by now"),
-        If(
-            condition=(HEADS == _ADDED) & (HEADS != 1),
-            then=over_rows(finish, sums.buffer),
-            otherwise=over_rows(add),
-        ),
-    ]
+    return If(
+        condition=(HEADS == _ADDED) & (HEADS != 1),
+        then=over_rows(finish, sums.buffer),
+        otherwise=over_rows(add),
+    )

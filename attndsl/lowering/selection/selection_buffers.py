@@ -10,6 +10,7 @@ from attndsl.expr import Expr, Named, Symbol, maximum, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import HEADS, ROWS
+from attndsl.lowering.emit.vector_buffers import folded_lanes
 from attndsl.lowering.rows.positioned_rows import positions_per_core
 from attndsl.lowering.signature.window_bounds import WindowLimits, window_limits
 from attndsl.tile.buffers import Buffer
@@ -59,8 +60,10 @@ def _add_sort_units(context: Context) -> None:
 
 
 def merged_positions(context: Context) -> Named:
-    """Positions whose lists are merged at once: as many as the place of terms holds lists of four groups."""
-    lanes = lanes_of(context) // (MERGED_LISTS * KEPT * RECORD_LANES)
+    """Positions whose lists are merged at once: as many as the place of folded lanes holds lists of four
+    groups."""
+    steps = context.rows_of_scores * (2 if context.doubles_rows else 1)
+    lanes = steps * folded_lanes(context) // (MERGED_LISTS * KEPT * RECORD_LANES)
     meaning = "positions whose lists are merged at once"
     return context.inventory.constant("mergedPositions", lanes, meaning)
 
@@ -142,7 +145,7 @@ def selection_buffers(context: Context) -> SelectionBuffers:
         lane_offset=ub("laneOffset", "int32", lanes, "bytes to the first key of each lane's block"),
         number=ub("blockNumber", "int32", lanes, "number of each lane's block"),
         score=ub("blockScore", "float32", lanes, "score of each lane's block"),
-        term=ub("blockTerm", "float32", lanes, "one term of the scores; then best blocks and new ones"),
+        term=ub("blockTerm", "float32", lanes, "one term of the scores"),
         records=ub("blockRecords", "float32", lanes * RECORD_LANES, "blocks of a tile, sorted in groups"),
         bits=ub("blockBits", "uint8", maximum(lanes // 8, 32), "one bit a lane"),
         ones=ub("ones", "float32", context.most_rows, "1 for each row of a step, to invert its sum"),

@@ -13,6 +13,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, HEADS, LOWEST, REPEAT_LANES, ROW_BEGIN
 from attndsl.lowering.emit.shorthands import whole
+from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.selection.selection_buffers import (
     FIRST_BLOCK,
     KEPT,
@@ -157,21 +158,22 @@ def _merge(context: Context) -> For:
         return records(b.records, lies, minimum(SORT_GROUP, left))
 
     best = _best(b, POSITION0 + POSITION)
+    merged = vector_buffers(context).lanes  # softmax has left it
     merge = MergeSorted(
-        dst=records(b.term, place, MERGED_LISTS * KEPT),
+        dst=records(merged, place, MERGED_LISTS * KEPT),
         first=best,
         second=group(0),
         third=group(1),
         fourth=group(2),
     )
-    copy = CopyLanes(dst=best, src=records(b.term, place, KEPT))
+    copy = CopyLanes(dst=best, src=records(merged, place, KEPT))
     return For(
         var=_PART,
         begin=select(FIRST_BLOCK == 0, 1, 0),
         end=_GROUPS,
         step=Const(MERGED_LISTS - 1),
         body=seq(
-            _each_position(b.term, merge, begin=_MERGED, end=_MERGED_END),
+            _each_position(merged, merge, begin=_MERGED, end=_MERGED_END),
             _each_position(b.best, copy, begin=_MERGED, end=_MERGED_END),
         ),
     )
