@@ -123,7 +123,7 @@ void Weighted()
             WaitFlag<HardEvent::M_MTE1>(kRightFree);
             LoadData(right, valueL1, 1);
             SetAndWaitFlag<HardEvent::MTE1_M>(kRightReady);
-            Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+            Mmad(product, left, right, ProductParams(16, 16, 16, 0, false, true));
         }
         SetFlag<HardEvent::M_MTE1>(kLeftFree);
     }

@@ -22,7 +22,7 @@ void ScoreTile()
             MinOf(keys, RoundUp(MaxOf(1, MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1)
                 - firstKey), kRepeatLanes));
         if (n0 < bandKeys) {
-            Mmad(product, left, right, MmadParams(16, 16, 16, 0, false, true));
+            Mmad(product, left, right, ProductParams(16, 16, 16, 0, false, true));
         }
     }
 }

@@ -342,20 +342,6 @@ protected:
         }
     }
 
-    // rows[r] -= blocks[r]: whole repeats of columns.
-    template <int64_t kCopies>
-    __aicore__ static inline void SubRows(const AscendC::LocalTensor<float> &rows,
-        const AscendC::LocalTensor<float> &blocks, int64_t count, int64_t columns, int64_t pitch)
-    {
-        for (int64_t c0 = 0; c0 < columns; c0 += kRepeatLanes) {
-            for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {
-                AscendC::Sub(rows[c0 + r0 * pitch], rows[c0 + r0 * pitch],
-                    blocks[CopyOffset<kCopies>(r0, c0)], kRepeatLanes,
-                    MinOf(RowsAtOnce<kCopies>(count), count - r0), OfBlocks(pitch));
-            }
-        }
-    }
-
     // Rows that one instruction takes with blocks: a copy of them serves eight rows.
     template <int64_t kCopies>
     __aicore__ static inline constexpr int64_t RowsAtOnce(int64_t count)

@@ -51,7 +51,8 @@ constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // positions whose lists are merged at once
-constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
+constexpr int64_t kMergedPositions =
+    kRowsPerStep * 2 * kFoldedLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
@@ -98,7 +99,7 @@ static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
+    kScoreSlotBytes = (kRowsPerStep * kTileKeys + kRowsPerStep * 2 * kBlockLanes) * 4,
     kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: atten_mask of the positions
     kAttenMaskBytesSlotBytes =
@@ -116,8 +117,7 @@ constexpr uint32_t
     kLaneOffsetSlotBytes = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,
-    // one term of the scores; then best blocks and new ones
-    kBlockTermSlotBytes = kBlockScoreLanes * 4,
+    kBlockTermSlotBytes = kBlockScoreLanes * 4,  // one term of the scores
     kBlockScoreSlotBytes = kBlockScoreLanes * 4,  // score of each lane's block
     kBlockNumberSlotBytes = kBlockScoreLanes * 4,  // number of each lane's block
     // best blocks of each position, sorted records
@@ -157,8 +157,7 @@ constexpr uint32_t
     kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
-    // 1 / rowSum of each row, of items in flight
-    kRowInverseSlotBytes = kRing * kRowsPerVector * 4,
+    kRowInverseSlotBytes = kRowsPerStep * 2 * 4,  // 1 / rowSum of each row of a step
     kBlockBitsSlotBytes = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kCoreHasKeysSlotBytes =

@@ -50,7 +50,8 @@ constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // positions whose lists are merged at once
-constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
+constexpr int64_t kMergedPositions =
+    kRowsPerStep * 2 * kFoldedLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
@@ -91,6 +92,8 @@ constexpr uint32_t
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlotBytes = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    // reduction over the tile, one repeat a row
+    kLanesSlotBytes = kRowsPerStep * 2 * kFoldedLanes * 4,
     // blocks of a tile, sorted in groups
     kBlockRecordsSlotBytes = kBlockScoreLanes * kRecordLanes * 4,
     // 2 slots: a row statistic, one block a row
@@ -98,8 +101,7 @@ constexpr uint32_t
     kLaneNumberSlotBytes = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlotBytes = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlotBytes = kBlockScoreLanes * 4,  // score of each lane's block
-    // one term of the scores; then best blocks and new ones
-    kBlockTermSlotBytes = kBlockScoreLanes * 4,
+    kBlockTermSlotBytes = kBlockScoreLanes * 4,  // one term of the scores
     kBlockNumberSlotBytes = kBlockScoreLanes * 4,  // number of each lane's block
     // best blocks of each position, sorted records
     kBestSlotBytes = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
@@ -109,9 +111,7 @@ constexpr uint32_t
     // 2 slots: a row statistic, one block a row
     kStatisticOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
-    // reduction over the tile, one repeat a row
-    kLanesSlotBytes = kRowsPerStep * 2 * kFoldedLanes * 4,
+    kScoreSlotBytes = (kRowsPerStep * kTileKeys + kRowsPerStep * 2 * kBlockLanes) * 4,
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,
     kOnesSlotBytes = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
@@ -126,8 +126,7 @@ constexpr uint32_t
         (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
-    // 1 / rowSum of each row, of items in flight
-    kRowInverseSlotBytes = kRing * kRowsPerVector * 4,
+    kRowInverseSlotBytes = kRowsPerStep * 2 * 4,  // 1 / rowSum of each row of a step
     kBlockBitsSlotBytes = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kCoreHasKeysSlotBytes =
@@ -138,8 +137,8 @@ constexpr uint32_t
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlotBytes,
-    kProbAt = kWindowAt + kWindowSlotBytes,
-    kBlockRecordsAt = (kProbAt + kProbSlotBytes + 255) / 256 * 256,
+    kProbAt = kWindowAt + kWindowSlotBytes, kLanesAt = kProbAt + kProbSlotBytes,
+    kBlockRecordsAt = (kLanesAt + kLanesSlotBytes + 255) / 256 * 256,
     kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlotBytes,
     kLaneNumberAt = kCoreStatisticOutAt + kDoubleBuffer * kCoreStatisticOutSlotBytes,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlotBytes,
@@ -150,11 +149,11 @@ constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulator
     kResultBlocksAt = kSelectedAt + kSelectedSlotBytes,
     kStatisticOutAt = kResultBlocksAt + kResultBlocksSlotBytes,
     kScoreAt = kStatisticOutAt + kDoubleBuffer * kStatisticOutSlotBytes + kHalfBankRow,
-    kLanesAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kRowBlocksAt = kLanesAt + kLanesSlotBytes, kOnesAt = kRowBlocksAt + kRowBlocksSlotBytes,
-    kRowMaxAt = kOnesAt + kOnesSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
-    kNewMaxAt = kRowSumAt + kRowSumSlotBytes, kTileStatAt = kNewMaxAt + kNewMaxSlotBytes,
-    kRescaleAt = kTileStatAt + kTileStatSlotBytes, kRowInverseAt = kRescaleAt + kRescaleSlotBytes,
+    kRowBlocksAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kOnesAt = kRowBlocksAt + kRowBlocksSlotBytes, kRowMaxAt = kOnesAt + kOnesSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kNewMaxAt = kRowSumAt + kRowSumSlotBytes,
+    kTileStatAt = kNewMaxAt + kNewMaxSlotBytes, kRescaleAt = kTileStatAt + kTileStatSlotBytes,
+    kRowInverseAt = kRescaleAt + kRescaleSlotBytes,
     kBlockBitsAt = kRowInverseAt + kRowInverseSlotBytes,
     kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlotBytes,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlotBytes,

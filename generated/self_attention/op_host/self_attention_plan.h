@@ -188,6 +188,9 @@ struct Kernel {
     int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    int64_t largeAndSmallOfCoreForm = 0;  // which values it has of largeAndSmallOfCore
+    // which values it has of largeTiles, queriesPerTask, smallPositions
+    int64_t largeTilesForm = 0;
     // its tiling function
     SelfAttentionTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
     // whether blocks wait for each other
@@ -206,11 +209,22 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    // query positions of a large task
-    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     // tasks of all heads at the same positions
     const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
+    // score tiles of a row, at most
+    const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    // query positions of a half, at most
+    const int64_t queriesPerHalf = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // query positions of a large task
+    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
     // large tasks of a batch row, if all are large
     const int64_t allTiles = CeilDiv(problem.qRows, queriesPerLargeTask);
     // query positions of the busiest core with those
@@ -223,6 +237,54 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
             tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
     // rounds of them
     const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+    // large tasks that have queries, at most
+    const int64_t filledTasks =
+        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+            * (tiling.kvHeads * tiling.headTiles);
+    // tasks of two halves of a batch row, at least
+    const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
+    // rounds of them
+    const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
+    // tasks at the same positions that follow each other
+    const int64_t tasksBeside =
+        tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles ? tiling.headsAtOnce : tasksAbreast;
+    // tasks of two halves that a batch row's positions fill
+    const int64_t fullPairs = problem.qRows / (2 * queriesPerHalf);
+    // rounds of them, an even number
+    const int64_t evenRounds = tasksBeside * fullPairs / (2 * problem.cores) * 2;
+    // as many as these rounds have room for
+    const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksBeside, 1);
+    int64_t pairs{};  // such tasks that fill the rounds
+    int64_t queriesPerPair{};  // query positions of such a task
+    if (problem.maskType == values::MaskType::kUndefined) {
+        pairs = MaxOf(fewestPairs, roundsOfPairs * problem.cores / MaxOf(tasksAbreast, 1));
+        queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
+    } else {
+        pairs =
+            MinOf(tasksBeside * fullPairs,
+                problem.nTokens / (2 * queriesPerHalf) * (tiling.kvHeads * tiling.headTiles))
+                >= 2 * problem.cores
+                && pairsInRounds * tasksBeside * kPartsOfBusiestCore
+                    >= (tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                        ? evenRounds * problem.cores * kPartsOfBusiestCore
+                        : evenRounds * problem.cores * kPartsWithSmallTasks)
+                ? pairsInRounds
+                : 0;
+        queriesPerPair =
+            CeilDiv(MaxOf(0,
+                problem.qRows
+                    - RoundUp(MaxOf(0, problem.qRows - pairs * (2 * queriesPerLargeTask)),
+                        queriesPerLargeTask)),
+                MaxOf(pairs, 1));
+    }
+    if (problem.maskType != values::MaskType::kNormCompress) {
+        tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+    } else {
+        tiling.queriesPerSmallTask =
+            pairs > 0
+                ? queriesPerHalf
+                : MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+    }
     // small tasks after the last round of them
     const int64_t smallAfterwards =
         MaxOf(0,
@@ -238,24 +300,9 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     const int64_t smallOfCore =
         CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
             * tiling.queriesPerSmallTask;
-    // tasks of two halves of a batch row, at least
-    const int64_t fewestPairs = CeilDiv(problem.qRows, 2 * queriesPerLargeTask);
-    // rounds of them
-    const int64_t roundsOfPairs = CeilDiv(tasksAbreast * fewestPairs, problem.cores);
-    // such tasks that fill the rounds
-    const int64_t pairs =
-        MaxOf(fewestPairs, roundsOfPairs * problem.cores / MaxOf(tasksAbreast, 1));
-    // query positions of such a task
-    const int64_t queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
-    // score tiles of a row, at most
-    const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
     // query positions of the busiest core with large and small tasks
     int64_t largeAndSmallOfCore{};
-    if (problem.queryLayout == values::QueryLayout::kPacked) {
-        // large tasks that have queries, at most
-        const int64_t filledTasks =
-            (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
-                * (tiling.kvHeads * tiling.headTiles);
+    if (kernel.largeAndSmallOfCoreForm == 0) {
         largeAndSmallOfCore =
             CeilDiv(tasksAbreast
                 * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
@@ -292,47 +339,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
                                     : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
                     problem.cores)
                     * tiling.queriesPerSmallTask;
-        // tasks of two halves that have queries, at most
-        const int64_t filledPairs =
-            (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
-                / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
-        if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        if (tiling.largeTiles <= 0) {
-            tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.queriesPerTask = queriesPerPair;
-        } else {
-            tiling.queriesPerTask = queriesPerLargeTask;
-        }
-        tiling.smallPositions =
-            RoundUp(MaxOf(0,
-                problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
-                tiling.queriesPerSmallTask);
-        tiling.rowTotal = problem.nTokens * problem.headNum;
-    } else {
+    } else if (kernel.largeAndSmallOfCoreForm == 1) {
         largeAndSmallOfCore =
             CeilDiv(tasksAbreast
                 * ((tasksAbreast * allTiles < problem.cores
@@ -369,6 +376,89 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
                                     : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
                     problem.cores)
                     * tiling.queriesPerSmallTask;
+    }
+    int64_t filledPairs{};  // tasks of two halves that have queries, at most
+    if (kernel.largeTilesForm == 0) {
+        filledPairs =
+            (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
+                / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
+    }
+    if (kernel.largeTilesForm == 0) {
+        if (queriesPerPair > queriesPerLargeTask
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.largeTiles = pairs;
+        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (queriesPerPair > queriesPerLargeTask
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles
+                        * (queriesPerPair > queriesPerLargeTask
+                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                                <= largeAndSmallOfCore * kPartsOfBusiestCore
+                            ? queriesPerPair
+                            : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
+    } else if (kernel.largeTilesForm == 1) {
+        if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        tiling.queriesPerTask =
+            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+        tiling.smallPositions =
+            RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
+                tiling.queriesPerSmallTask);
+    } else if (kernel.largeTilesForm == 2) {
+        if (pairs > 0) {
+            tiling.largeTiles = pairs;
+        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (pairs > 0) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.qRows
+                    - tiling.largeTiles * (pairs > 0 ? queriesPerPair : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
+    } else {
         if (queriesPerPair > queriesPerLargeTask
             && tasksAbreast * fewestPairs >= problem.cores
             && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
@@ -404,13 +494,9 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
                             ? queriesPerPair
                             : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
-        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
-    tiling.rowsPerTask =
-        MinOf(tiling.headsPerTask * tiling.queriesPerTask,
-            tiling.headsPerTask * queriesPerLargeTask);
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
     tiling.splits =
         problem.startTogether
@@ -418,6 +504,16 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
+    tiling.rowsPerTask =
+        (problem.maskType == values::MaskType::kUndefined
+            || problem.maskType == values::MaskType::kNormCompress)
+            ? MinOf(tiling.headsPerTask * tiling.queriesPerTask,
+                tiling.headsPerTask * queriesPerLargeTask)
+            : tiling.headsPerTask * tiling.queriesPerTask;
+    tiling.rowTotal =
+        problem.queryLayout == values::QueryLayout::kPacked
+            ? problem.nTokens * problem.headNum
+            : problem.batch * problem.qRows * problem.headNum;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -426,9 +522,9 @@ inline void SetStrides(const Problem &problem, SelfAttentionTiling &tiling)
     tiling.outputStrideS = problem.headNum * problem.headSizeV;
     tiling.keyStrideU = problem.kvHeads * problem.headSize;
     tiling.keyStrideK = problem.headSize;
-    tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.valueStrideU = problem.kvHeads * problem.headSizeV;
     tiling.valueStrideK = problem.headSizeV;
+    tiling.queryStrideS = problem.headNum * problem.headSize;
     tiling.attentionMaskStrideQ = problem.maskCols;
     tiling.attentionMaskStrideN = problem.maskRows * problem.maskCols;
     tiling.keyStrideB = problem.newRows * tiling.keyStrideU;
@@ -534,6 +630,7 @@ inline void SetScalars(const Problem &problem, const Kernel &kernel, SelfAttenti
                 MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows))
             : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows);
     tiling.batchRows = problem.batch;
+    tiling.windowSize = problem.windowSize;
     tiling.clampMin = problem.clampMin;
     tiling.clampMax = problem.clampMax;
     tiling.cacheKIsLayers = problem.cacheKLayout == values::CacheKLayout::kLayers;
@@ -551,40 +648,44 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionTiling &tiling)
     // rows of all key splits, 0 without any
     const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.outRingOffset = 0;
-    tiling.outRingPart =
-        RoundUp(kernel.ring * kernel.mostHalves * tiling.rowsPerTask * kernel.paddedValueSize
-            * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
         RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
-    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
     const int64_t partialOutBytes =
         RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.scaledQueryOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
     // bytes of the scaled query
     const int64_t scaledQueryBytes =
         RoundUp((tiling.queryIsScaled ? tiling.queryElements : 0) * kBytesOfFloat16,
             kWorkspaceAlignment);
-    tiling.probRingOffset = tiling.scaledQueryOffset + scaledQueryBytes;
-    tiling.probRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
-            kWorkspaceAlignment);
-    tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart =
+        kernel.mostHalves > 0
+            ? RoundUp(kernel.ring * kernel.mostHalves * tiling.rowsPerTask
+                * kernel.paddedValueSize * kBytesOfFloat32,
+                kWorkspaceAlignment)
+            : RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
+                kWorkspaceAlignment);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.scaledQueryOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
 }
 
 // Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWait([[maybe_unused]] const Problem &problem,
-    [[maybe_unused]] const Kernel &kernel, const SelfAttentionTiling &tiling)
+inline bool BlocksWait(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
+    const SelfAttentionTiling &tiling)
 {
-    return tiling.queryIsScaled || tiling.splits > 1;
+    return problem.cacheType != values::CacheType::kNorm
+        || (tiling.queryIsScaled || tiling.splits > 1);
 }
 
 // The tiling data of a launch. Fields that a kernel does not read have a value, too, or 0.
@@ -698,6 +799,13 @@ inline void PlaceWorkspaceWithoutLargeTiles(const Kernel &kernel, SelfAttentionT
     tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
 }
 
+// Whether blocks wait for each other: all start at once, or none.
+inline bool BlocksWaitWithoutLargeTiles([[maybe_unused]] const Problem &problem,
+    [[maybe_unused]] const Kernel &kernel, const SelfAttentionTiling &tiling)
+{
+    return tiling.queryIsScaled || tiling.splits > 1;
+}
+
 // The tiling data of a launch of kernels without largeTiles. Fields that a kernel does not read
 // have a value, too, or 0.
 inline SelfAttentionTiling TileWithoutLargeTiles(const Problem &problem, const Kernel &kernel)
@@ -707,170 +815,6 @@ inline SelfAttentionTiling TileWithoutLargeTiles(const Problem &problem, const K
     SetStrides(problem, tiling);
     SetScalarsWithoutLargeTiles(problem, tiling);
     PlaceWorkspaceWithoutLargeTiles(kernel, tiling);
-    return tiling;
-}
-
-// Cuts the rows into tasks and their keys into splits; the blocks that share them.
-inline void PartitionWorkWithHeadsAtOnce(const Problem &problem, const Kernel &kernel,
-    SelfAttentionTiling &tiling)
-{
-    using attndsl::MinOf;
-    using attndsl::MaxOf;
-    using attndsl::CeilDiv;
-    using attndsl::RoundUp;
-    tiling.kvHeads = problem.kvHeads;
-    tiling.group = problem.headNum / problem.kvHeads;
-    tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
-    tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    // query positions of a large task
-    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
-    // tasks of all heads at the same positions
-    const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
-    // large tasks of a batch row, if all are large
-    const int64_t allTiles = CeilDiv(problem.qRows, queriesPerLargeTask);
-    // query positions of the busiest core with those
-    const int64_t allOfCore = CeilDiv(tasksAbreast * allTiles, problem.cores) * queriesPerLargeTask;
-    // large tasks that the positions of a batch row fill
-    const int64_t fullTiles = problem.qRows / queriesPerLargeTask;
-    // large tasks of a batch row, if they fill whole rounds
-    const int64_t wholeTiles =
-        MinOf(fullTiles,
-            tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
-    // rounds of them
-    const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
-    // small tasks after the last round of them
-    const int64_t smallAfterwards =
-        MaxOf(0,
-            tasksAbreast
-                * CeilDiv(MaxOf(0, problem.qRows - wholeTiles * queriesPerLargeTask),
-                    tiling.queriesPerSmallTask)
-                - (wholeRounds * problem.cores - tasksAbreast * wholeTiles));
-    // query positions of the busiest core with those
-    const int64_t wholeOfCore =
-        wholeRounds * queriesPerLargeTask
-            + CeilDiv(smallAfterwards, problem.cores) * tiling.queriesPerSmallTask;
-    // query positions of the busiest core, if all tasks are small
-    const int64_t smallOfCore =
-        CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
-            * tiling.queriesPerSmallTask;
-    // large tasks that have queries, at most
-    const int64_t filledTasks =
-        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
-            * (tiling.kvHeads * tiling.headTiles);
-    if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-        || smallOfCore * kPartsOfBusiestCore
-            < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-        tiling.largeTiles = 0;
-    } else if (wholeOfCore < allOfCore) {
-        tiling.largeTiles = wholeTiles;
-    } else {
-        tiling.largeTiles = allTiles;
-    }
-    tiling.queriesPerTask =
-        tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
-    tiling.smallPositions =
-        RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
-            tiling.queriesPerSmallTask);
-    tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
-    tiling.largeTasks = tasksAbreast * tiling.largeTiles;
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.maxSeqLen * ((problem.headSize + problem.headSizeV) * kBytesOfFloat16);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
-    // even groups of heads
-    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
-    // score tiles of a row, at most
-    const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
-    tiling.splits =
-        problem.startTogether
-            ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
-            : 1;
-    tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
-    tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-}
-
-// Sizes and settings as kernels read them.
-inline void SetScalarsWithHeadsAtOnce(const Problem &problem, const Kernel &kernel,
-    SelfAttentionTiling &tiling)
-{
-    using attndsl::MinOf;
-    tiling.qkScale = problem.qkScale;
-    tiling.valueDim = problem.headSizeV;
-    tiling.queryHeads = problem.headNum;
-    tiling.headDim = problem.headSize;
-    tiling.windowSize = problem.windowSize;
-    tiling.qRows = problem.qRows;
-    tiling.keyCapacity = problem.maxSeqLen;
-    tiling.queryElements = tiling.rowTotal * problem.headSize;
-    tiling.queryIsScaled = problem.qScale != 1.0f;
-    tiling.qScale = problem.qScale;
-    tiling.warmKeys = MinOf(kernel.tileKeys, problem.maxSeqLen);
-    tiling.warmRows =
-        tiling.largeTasks < tiling.tasks
-            ? MinOf(tiling.queriesPerSmallTask * tiling.headsPerTask,
-                MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows))
-            : MinOf(tiling.rowsPerTask, tiling.headsPerTask * problem.qRows);
-    tiling.batchRows = problem.batch;
-}
-
-// Puts the tensors of the workspace one after the other, in bytes.
-inline void PlaceWorkspaceWithHeadsAtOnce(const Kernel &kernel, SelfAttentionTiling &tiling)
-{
-    using attndsl::RoundUp;
-    // rows of all key splits, 0 without any
-    const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
-    tiling.outRingOffset = 0;
-    tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    // bytes of the row maxima of key splits
-    const int64_t partialMaxBytes =
-        RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
-    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
-    // bytes of the weighted sums of key splits
-    const int64_t partialOutBytes =
-        RoundUp(partialRows * kernel.paddedValueSize * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
-    tiling.scoreRingPart =
-        RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
-    tiling.probRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
-            kWorkspaceAlignment);
-    tiling.scaledQueryOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
-    // bytes of the scaled query
-    const int64_t scaledQueryBytes =
-        RoundUp((tiling.queryIsScaled ? tiling.queryElements : 0) * kBytesOfFloat16,
-            kWorkspaceAlignment);
-    tiling.workspaceBytes = tiling.scaledQueryOffset + scaledQueryBytes;
-}
-
-// Whether blocks wait for each other: all start at once, or none.
-inline bool BlocksWaitWithHeadsAtOnce(const Problem &problem, [[maybe_unused]] const Kernel &kernel,
-    const SelfAttentionTiling &tiling)
-{
-    return problem.cacheType == values::CacheType::kSwa
-        || (tiling.queryIsScaled || tiling.splits > 1);
-}
-
-// The tiling data of a launch of kernels with headsAtOnce. Fields that a kernel does not read have
-// a value, too, or 0.
-inline SelfAttentionTiling TileWithHeadsAtOnce(const Problem &problem, const Kernel &kernel)
-{
-    SelfAttentionTiling tiling{};
-    PartitionWorkWithHeadsAtOnce(problem, kernel, tiling);
-    SetStrides(problem, tiling);
-    SetScalarsWithHeadsAtOnce(problem, kernel, tiling);
-    PlaceWorkspaceWithHeadsAtOnce(kernel, tiling);
     return tiling;
 }
 
@@ -961,7 +905,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
         return true;
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
@@ -1065,8 +1009,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithHeadsAtOnce;
-        choice.kernel.waits = &BlocksWaitWithHeadsAtOnce;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
@@ -1133,7 +1079,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
         return true;
     }
     // self_attention_d128_e128: float16 or bfloat16
@@ -1198,7 +1144,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
@@ -1231,7 +1177,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
@@ -1264,7 +1210,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -1293,10 +1239,13 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithHeadsAtOnce;
-        choice.kernel.waits = &BlocksWaitWithHeadsAtOnce;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 2;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
@@ -1329,8 +1278,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithHeadsAtOnce;
-        choice.kernel.waits = &BlocksWaitWithHeadsAtOnce;
+        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeTilesForm = 1;
+        choice.kernel.tile = &Tile;
+        choice.kernel.waits = &BlocksWait;
         return true;
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
@@ -1397,6 +1348,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
+        choice.kernel.largeTilesForm = 3;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1431,7 +1384,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
         return true;
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16

@@ -15,15 +15,16 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows          tile t
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
  *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
- *   AIV  WriteRows          tile t - kPrefetch
- *   An item of several tiles runs them twice: first for its sums, then for the selection.
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -133,8 +134,8 @@ public:
         Bind(partialOutGm_, workspace + tiling_.partialOutOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
-        Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(scaledQueryGm_, workspace + tiling_.scaledQueryOffset);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
             valueL1_ = View<T>(l1_, kValueL1At);
@@ -215,6 +216,9 @@ private:
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
+                if (tile < work.keySteps) {
+                    LoadQuery(work, tile);
+                }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
                 } else if (earlier.tile < earlierWork.keySteps) {
@@ -327,8 +331,7 @@ private:
         int64_t tokenOffsetOfBatch;  // tokenOffset[batch]
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
-        // steps of the item with keys: its tiles, twice where they are needed again
-        int64_t keySteps;
+        int64_t keySteps;  // steps of the item with keys: one or two a tile
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
@@ -364,7 +367,7 @@ private:
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
         found.firstToken = RowsBefore(found.batch);
-        found.halves = kRowsPerBand < rowsOfTask ? kMostHalves : 1;
+        found.halves = kMaxRows < rowsOfTask ? kMostHalves : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         found.tokenOffsetOfBatch = tokenOffsetGm_.GetValue(found.batch);
         const int64_t visibleEnd = MinOf(found.tokenOffsetOfBatch, tiling_.keyCapacity);
@@ -402,6 +405,36 @@ private:
         }
     }
 
+    // Query rows of the half, at its first tile, from global memory to L1.
+    __aicore__ inline void LoadQuery(const Item &work, int64_t tile)
+    {
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
+        auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
+        if (tile < work.halves) {
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
+            if (tiling_.queryIsScaled) {
+                LoadPositions(queryL1,
+                    scaledQueryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
+                        + work.firstHead * tiling_.queryStrideN],
+                    queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, rowFractals * kFractal);
+            } else {
+                LoadPositions(queryL1,
+                    queryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
+                        + work.firstHead * tiling_.queryStrideN],
+                    queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, rowFractals * kFractal);
+            }
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
+        }
+    }
+
     // Waits until L2 holds the slot that takes the scores of this step.
     __aicore__ inline void AwaitSlot()
     {
@@ -418,7 +451,6 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t keyPosition, int64_t tile)
     {
         const int64_t halfOfTask = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -435,24 +467,6 @@ private:
         const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
-            if (tile < work.halves) {
-                WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
-                // query rows of the half to L1
-                if (tiling_.queryIsScaled) {
-                    LoadPositions(queryL1,
-                        scaledQueryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
-                            + work.firstHead * tiling_.queryStrideN],
-                        queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                        tiling_.queryStrideN, rowFractals * kFractal);
-                } else {
-                    LoadPositions(queryL1,
-                        queryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
-                            + work.firstHead * tiling_.queryStrideN],
-                        queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                        tiling_.queryStrideN, rowFractals * kFractal);
-                }
-                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
-            }
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
@@ -1123,8 +1137,8 @@ private:
     GlobalTensor<float> partialSumGm_;  // row sums of key splits
     GlobalTensor<float> partialOutGm_;  // weighted sums of key splits
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> scaledQueryGm_;  // scaled query
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<T> scaledQueryGm_;  // scaled query
 
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;

@@ -22,6 +22,7 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
+constexpr int64_t kMostHalves = 2;  // halves of a task, at most
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 // slots of a buffer that is filled while the other is used; ids of events count on it
@@ -90,11 +91,12 @@ constexpr uint32_t
     // weighted sum of one tile or split
     kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
+    // running sum of each row, of items in flight
+    kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     kNewKeySlotBytes = kResultRowsPerStep * kPaddedHeadSize * 2,  // new rows
     kNewValueSlotBytes = kResultRowsPerStep * kPaddedValueSize * 2,  // new rows
-    // running maximum of each row, of items in flight
-    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
-    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
     // a row statistic, two blocks a row
@@ -131,9 +133,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlotBytes,
     kQueryScaledAt = kQueryPartAt + kQueryPartSlotBytes,
     kLanesAt = kQueryScaledAt + kQueryScaledSlotBytes, kSumBlocksAt = kLanesAt + kLanesSlotBytes,
     kPartialAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowsOutAt = kPartialAt + kPartialSlotBytes,
-    kNewKeyAt = kRowsOutAt + kRowsOutSlotBytes, kNewValueAt = kNewKeyAt + kNewKeySlotBytes,
-    kRowMaxAt = kNewValueAt + kNewValueSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
-    kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
+    kRowMaxAt = kRowsOutAt + kRowsOutSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
+    kNewKeyAt = kRowSumAt + kRowSumSlotBytes, kNewValueAt = kNewKeyAt + kNewKeySlotBytes,
+    kRowBlocksAt = kNewValueAt + kNewValueSlotBytes,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,

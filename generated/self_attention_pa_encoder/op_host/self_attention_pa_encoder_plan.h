@@ -928,6 +928,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
@@ -1169,6 +1170,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
@@ -1319,6 +1321,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
@@ -1349,6 +1352,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;

@@ -16,15 +16,16 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartRows          tile t
+ *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
  *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
- *   AIV  WriteRows          tile t - kPrefetch
- *   An item of several tiles runs them twice: first for its sums, then for the selection.
+ *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -184,6 +185,9 @@ private:
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
+                if (tile < work.keySteps) {
+                    LoadQuery(work, tile);
+                }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
                 } else if (earlier.tile < earlierWork.keySteps) {
@@ -286,8 +290,7 @@ private:
         int64_t queriesOfHalf;  // query positions of a half, at most
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
-        // steps of the item with keys: its tiles, twice where they are needed again
-        int64_t keySteps;
+        int64_t keySteps;  // steps of the item with keys: one or two a tile
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
@@ -322,7 +325,7 @@ private:
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
-        found.halves = kRowsPerBand < rowsOfTask ? kMostHalves : 1;
+        found.halves = kMaxRows < rowsOfTask ? kMostHalves : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd =
             MinOf(tiling_.seqLenIs2Batch
@@ -342,6 +345,38 @@ private:
         return found;
     }
 
+    // Query rows of the half, at its first tile, from global memory to L1.
+    __aicore__ inline void LoadQuery(const Item &work, int64_t tile)
+    {
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
+        auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
+        if (tile < work.halves) {
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
+            if (work.heads == 1 && tiling_.queryStrideQ <= 65535) {
+                LoadNz(queryL1,
+                    queryGm_[work.batch * tiling_.queryStrideB
+                        + work.firstHead * tiling_.queryStrideN
+                        + firstQuery * tiling_.queryStrideQ],
+                    queries, tiling_.headDim, tiling_.queryStrideQ, rowFractals * kFractal);
+            } else {
+                for (int64_t position = 0; position < queries; ++position) {
+                    LoadNzOfAnyPitch(queryL1[position * work.heads * kFractal],
+                        queryGm_[work.batch * tiling_.queryStrideB
+                            + work.firstHead * tiling_.queryStrideN
+                            + (firstQuery + position) * tiling_.queryStrideQ],
+                        work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+                }
+            }
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
+        }
+    }
+
     // Waits until L2 holds the slot that takes the scores of this step.
     __aicore__ inline void AwaitSlot()
     {
@@ -358,7 +393,6 @@ private:
     __aicore__ inline void ScoreTile(const Item &work, int64_t tile)
     {
         const int64_t halfOfTask = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
         const int64_t queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
         const int64_t taskRows = work.heads * queries;
@@ -372,27 +406,6 @@ private:
         const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
-            if (tile < work.halves) {
-                WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
-                // query rows of the half to L1
-                if (work.heads == 1 && tiling_.queryStrideQ <= 65535) {
-                    LoadNz(queryL1,
-                        queryGm_[work.batch * tiling_.queryStrideB
-                            + work.firstHead * tiling_.queryStrideN
-                            + firstQuery * tiling_.queryStrideQ],
-                        queries, tiling_.headDim, tiling_.queryStrideQ, rowFractals * kFractal);
-                } else {
-                    for (int64_t position = 0; position < queries; ++position) {
-                        LoadNzOfAnyPitch(queryL1[position * work.heads * kFractal],
-                            queryGm_[work.batch * tiling_.queryStrideB
-                                + work.firstHead * tiling_.queryStrideN
-                                + (firstQuery + position) * tiling_.queryStrideQ],
-                            work.heads, tiling_.headDim, tiling_.queryStrideN,
-                            rowFractals * kFractal);
-                    }
-                }
-                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
-            }
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
                 const int64_t cols = MinOf(kBaseN, keys - n0);
                 auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);

@@ -15,6 +15,7 @@
  *
  * Step t, the cube running ahead:
  *   AIV  StartRows          tile t              first tile of an item
+ *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
@@ -22,6 +23,7 @@
  *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
  *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -52,13 +54,13 @@ constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
 constexpr int32_t kKeyL1Free = 0;  // MTE1_MTE2, keyL1: one id per slot
-constexpr int32_t kProbL1Free = 2;  // MTE1_MTE2, probL1: one id per slot
-constexpr int32_t kValueL1Free = 4;  // MTE1_MTE2, valueL1
-constexpr int32_t kQueryL1Free = 5;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kQueryL1Free = 2;  // MTE1_MTE2, queryL1: one id per slot
+constexpr int32_t kProbL1Free = 4;  // MTE1_MTE2, probL1: one id per slot
+constexpr int32_t kValueL1Free = 6;  // MTE1_MTE2, valueL1
 constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
-// MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
-constexpr int32_t kProbL1Ready = 4;
+constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1
+constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
 constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
@@ -126,10 +128,10 @@ public:
             prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
-            keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
-            keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelowAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
+            keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
+            keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelowAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
@@ -163,11 +165,10 @@ private:
             SetFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             SetFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -176,48 +177,44 @@ private:
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
             items_[itemSlot] = DecodeItem(turn);
             const Item &work = items_[itemSlot];
-            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             const int64_t keyStart =
                 tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQuery(work, rowFractals);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 cubeSteps_[slot].tile = tile;
-                cubeSteps_[slot].keyStart = keyStart;
                 cubeSteps_[slot].itemSlot = itemSlot;
+                cubeSteps_[slot].keyStart = keyStart;
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
+                if (tile < work.keySteps) {
+                    LoadQuery(work, tile);
+                }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
-                } else if (earlier.tile < earlierWork.tiles) {
+                } else if (earlier.tile < earlierWork.keySteps) {
                     AwaitProbabilities();
                 }
-                if (tile < work.tiles) {
-                    ScoreTile(work, rowFractals, keyStart, tile);
+                if (tile < work.keySteps) {
+                    ScoreTile(work, keyStart, tile);
                 }
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.tiles) {
+                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
                     WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlierSlot,
                         earlier.itemSlot);
                 }
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
         }
         for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + slot);
             WaitFlag<HardEvent::M_MTE1>(kRightL0Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + slot);
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
         WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
-        WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
     }
 
     __aicore__ inline void RunVector()
@@ -243,33 +240,26 @@ private:
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
             items_[itemSlot] = DecodeItem(turn);
             const Item &work = items_[itemSlot];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
-            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
-                vectorSteps_[slot].rows = rows;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                vectorSteps_[slot].rowBegin = rowBegin;
-                if (tile == 0) {
-                    StartRows(itemSlot, rows);
+                if (tile < work.halves) {
+                    StartRows(work, tile, itemSlot);
                 }
-                if (tile < work.tiles) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
+                if (tile < work.keySteps) {
+                    SoftmaxTile(work, tile, slot, itemSlot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
-                            earlier.rowBegin, earlier.rows);
+                    if (earlier.tile < earlierWork.keySteps) {
+                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot);
                     }
-                    if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                    if (earlier.tile >= earlierWork.steps - earlierWork.halves) {
+                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot);
                     }
                 }
             }
@@ -294,17 +284,18 @@ private:
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
         int64_t split;  // its part of the keys of the task
-        int64_t firstQuery;  // first query position of the task in its batch row
+        int64_t firstOfTask;  // first query position of the task in its batch row
         int64_t kvHead;  // key/value head
         int64_t batch;  // batch row
         int64_t firstHead;  // first query head of the task
         int64_t heads;  // query heads of the task
-        int64_t queries;  // query positions of the task
-        int64_t taskRows;  // query rows of the task
+        int64_t queriesOfTask;  // query positions of the task
         int64_t firstToken;  // first query of the batch row among the tokens of all
+        int64_t halves;  // halves of the task: steps take them in turn with the same tile of keys
+        int64_t queriesOfHalf;  // query positions of a half, at most
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
-        int64_t tiles;  // key tiles of the item
+        int64_t keySteps;  // steps of the item with keys: one or two a tile
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
     };
 
@@ -344,7 +335,7 @@ private:
         const int64_t headTask =
             partTask / (partTiles * headTasks) * headTasks + firstHeadTask
                 + taskOfHeads % headsBeside;
-        found.firstQuery = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
+        found.firstOfTask = (isLarge ? tiling_.smallPositions : 0) + queryTile * positionsPerTask;
         // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
@@ -353,22 +344,27 @@ private:
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         const int64_t seqLenOfBatch = seqLenGm_.GetValue(found.batch);
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
-        found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
-        found.taskRows = found.heads * found.queries;
+        found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
+        const int64_t rowsOfTask = found.heads * found.queriesOfTask;
         found.firstToken = RowsBefore(found.batch);
+        found.halves = kMaxRows < rowsOfTask ? kMostHalves : 1;
+        found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd =
             MinOf(MinOf(tiling_.seqLenIs2Batch
                 ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
                 : seqLenOfBatch,
                 tiling_.keyCapacity),
-                MaxOf(0, found.firstQuery + found.queries));
+                MaxOf(0, found.firstOfTask + found.queriesOfTask));
         found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
-        const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
+        const int64_t tileTotal = rowsOfTask == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splits);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
-        found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        const int64_t tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+        found.keySteps = found.halves * tiles;
         found.steps =
-            turn >= tiling_.items ? kPrefetch : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+            turn >= tiling_.items
+                ? kPrefetch
+                : (rowsOfTask == 0 ? 0 : MaxOf(found.keySteps, found.halves));
         return found;
     }
 
@@ -398,16 +394,25 @@ private:
         return keysBeforeSum_;
     }
 
-    // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
+    // Query rows of the half, at its first tile, from global memory to L1.
+    __aicore__ inline void LoadQuery(const Item &work, int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
-        if (work.tiles > 0) {
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
+        auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
+        if (tile < work.halves) {
+            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             LoadPositions(queryL1,
-                queryGm_[(work.firstToken + work.firstQuery) * tiling_.queryStrideS
+                queryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
-                work.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                tiling_.queryStrideN, rowFractals * kFractal);
+                queries, work.heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
+                rowFractals * kFractal);
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
         }
     }
 
@@ -424,69 +429,83 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t keyStart, int64_t tile)
     {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
+        const int64_t itemTile = tile / work.halves;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
-            const int64_t cols = MinOf(kBaseN, keys - n0);
-            auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
-            // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-            WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
-                tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
-            {
-                auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
-                WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                LoadFractals(rightL0, keyL1,
-                    CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
-                SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
-                    const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
-                    const int64_t bandFractals = CeilDiv(bandRows, kFractal);
-                    const int64_t bandKeys =
-                        MinOf(keys,
-                            RoundUp(MaxOf(1,
-                                MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1)
-                                    - firstKey),
-                                kRepeatLanes));
-                    if (n0 < bandKeys) {
-                        auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
-                        WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
-                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
-                        SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
-                        {
-                            auto productL0 =
-                                View<float>(l0c_,
-                                    kProductL0At + productL0Slot_ * kProductL0SlotBytes);
-                            WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                            Mmad(productL0, leftL0, rightL0,
-                                ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
-                                    true));
-                            SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                * tiling_.rowsPerTask * kTileKeys
-                                + band * kTileKeys + n0],
-                                productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
-                                bandFractals * kFractal);
-                            SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
-                            productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
+        {
+            auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
+            for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
+                const int64_t cols = MinOf(kBaseN, keys - n0);
+                auto keyL1 = View<T>(l1_, kKeyL1At + keyL1Slot_ * kKeyL1SlotBytes);
+                // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
+                WaitFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                LoadNzOfAnyPitch(keyL1, keyGm_[keyTile + n0 * tiling_.keyStrideU], cols,
+                    tiling_.headDim, tiling_.keyStrideU, RoundUp(cols, kFractal));
+                SetAndWaitFlag<HardEvent::MTE2_MTE1>(kKeyL1Ready + keyL1Slot_);
+                {
+                    auto rightL0 = View<T>(l0b_, kRightL0At + rightL0Slot_ * kRightL0SlotBytes);
+                    WaitFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                    LoadFractals(rightL0, keyL1,
+                        CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
+                    SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
+                    for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+                        const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+                        const int64_t bandFractals = CeilDiv(bandRows, kFractal);
+                        const int64_t bandKeys =
+                            MinOf(keys,
+                                RoundUp(MaxOf(1,
+                                    MaxOf(0, firstQuery + (band + bandRows - 1) / work.heads + 1)
+                                        - firstKey),
+                                    kRepeatLanes));
+                        if (n0 < bandKeys) {
+                            auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
+                            WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                            LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
+                                bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                            SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
+                            {
+                                auto productL0 =
+                                    View<float>(l0c_,
+                                        kProductL0At + productL0Slot_ * kProductL0SlotBytes);
+                                WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                                Mmad(productL0, leftL0, rightL0,
+                                    ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
+                                        true));
+                                SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
+                                StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
+                                    * tiling_.rowsPerTask * kTileKeys
+                                    + band * kTileKeys + n0],
+                                    productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
+                                    bandFractals * kFractal);
+                                SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
+                                productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
+                            }
+                            SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
+                            leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                         }
-                        SetFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
-                        leftL0Slot_ = (leftL0Slot_ + 1) % kDoubleBuffer;
                     }
+                    SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
+                    rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                 }
-                SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
-                rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
+                SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
+                keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
             }
-            SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
-            keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
+            // Without rows the loop does not order MTE1 before MTE2; the flag below needs that
+            // order.
+            if (tile >= work.keySteps - work.halves) {
+                SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
+            }
         }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
@@ -495,22 +514,31 @@ private:
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyStart, int64_t tile,
         int64_t slot, int64_t itemSlot)
     {
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t itemTile = tile / work.halves;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
-        // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
-        WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
-        LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
-            tiling_.valueStrideU, RoundUp(keys, kFractal));
-        for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
-            const int64_t bandRows = MinOf(kRowsPerBand, work.taskRows - band);
+        if (halfOfTask == 0) {
+            WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+            // to L1, where they stay for the other half, then to L0A and L0B
+            LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
+                tiling_.valueStrideU, RoundUp(keys, kFractal));
+            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready);
+        }
+        for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             const int64_t bandKeys =
                 MinOf(keys,
                     RoundUp(MaxOf(1,
-                        MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1)
-                            - firstKey),
+                        MaxOf(0, firstQuery + (band + bandRows - 1) / work.heads + 1) - firstKey),
                         kRepeatLanes));
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -555,15 +583,15 @@ private:
                 probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            if (tile > 0 && band == 0) {
+            if (tile > work.halves - 1 && band == 0) {
                 CrossCoreWaitFlag(kOutRingAgain);
             }
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             {
-                if (tile > 0) {
+                if (tile > work.halves - 1) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
+                StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
                     productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
                     bandFractals * kFractal);
                 SetAtomicNone();
@@ -571,7 +599,10 @@ private:
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
-        SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        // Without rows the loop does not order MTE1 before MTE2; the flag below needs that order.
+        if (halfOfTask == work.halves - 1) {
+            SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
+        }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
@@ -609,27 +640,45 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
+    __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[itemSlot * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[halfSlot * kRowsPerVector], float(kLowest), rows);
+            Duplicate(rowSum_[halfSlot * kRowsPerVector], 0.0f, rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows)
+        int64_t itemSlot)
     {
-        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
+        const int64_t itemTile = tile / work.halves;
+        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys =
             MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
                 RoundUp(MaxOf(1,
                     MaxOf(0,
-                        work.firstQuery
+                        firstQuery
                             + MaxOf(rowBegin / kRowsPerBand * kRowsPerBand,
-                                MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1)
+                                MinOf(taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1)
                                 / work.heads
                             + 1)
                         - firstKey),
@@ -686,7 +735,7 @@ private:
             // score + slopes  (spec line 182)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
                 Adds(slopesWide_[row * kTileKeys], keyNumbersBelow_, float(queryIndex),
                     RoundUp(keys, kRepeatLanes));
             }
@@ -698,10 +747,10 @@ private:
                     RoundUp(keys, kRepeatLanes));
             }
             // score = -inf where the query does not see the key  (spec line 182)
-            if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
+            if (firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
                     FillInterval(score[row * kTileKeys],
                         MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys, -__builtin_inff());
                 }
@@ -725,11 +774,12 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
+            Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
+                stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + itemSlot * kRowsPerVector],
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + halfSlot * kRowsPerVector],
                 newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
@@ -743,7 +793,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -768,24 +818,33 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
-            Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
+            Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector], tileSum_,
+            Add(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector], tileSum_,
                 rows);
         }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot)
     {
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < steps - 1) {
+        if (tile < work.steps - work.halves) {
             WaitFlag<HardEvent::S_V>(kGrownFree);
             CopyLanes(grown_,
-                growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                growth_[(slot + work.halves) % kRing
+                    * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
                 kRowsPerVector / kRowsPerStep * kBlockLanes);
             SetFlag<HardEvent::V_S>(kGrownReady);
             // maxima grow rarely once an item has begun: the scalar unit looks where
@@ -797,7 +856,7 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
+                        const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
@@ -810,7 +869,8 @@ private:
                         // sums = sums * rescale
                         PipeBarrier<PIPE_V>();
                         SpreadOverBlocks<2>(resultBlocks_,
-                            rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kResultRowsPerStep);
+                            rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0],
+                            kResultRowsPerStep);
                         WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
                         PipeBarrier<PIPE_V>();
                         MulRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize,
@@ -830,9 +890,17 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
     {
+        const int64_t halfOfTask = tile % work.halves;
+        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
+        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
+        const int64_t queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
+        const int64_t taskRows = work.heads * queries;
+        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
+        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
+        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
@@ -840,24 +908,24 @@ private:
                 const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
-                    rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
+                Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
+                    rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                if (tile < work.tiles) {
+                if (tile < work.keySteps) {
                     LoadRow(partial,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                if (work.tiles <= tile) {
+                if (work.keySteps <= tile) {
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
-                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
@@ -867,7 +935,7 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    StoreRuns(outputGm_[(work.firstToken + work.firstQuery) * tiling_.outputStrideS
+                    StoreRuns(outputGm_[(work.firstToken + firstQuery) * tiling_.outputStrideS
                         + work.firstHead * tiling_.outputStrideN],
                         result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
                         tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
@@ -885,20 +953,20 @@ private:
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
-                if (tile < work.tiles) {
+                if (tile < work.keySteps) {
                     LoadRow(rowsOut,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
+                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V + maxOutSlot_);
-                if (work.tiles <= tile) {
+                if (work.keySteps <= tile) {
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
@@ -908,7 +976,7 @@ private:
                     const int64_t runRows =
                         MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
@@ -1000,9 +1068,8 @@ private:
     SelfAttentionPaEncoderTiling tiling_{};
 
     // The next slot of each multi-buffered tensor
-    uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
-    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0;
-    uint32_t maxOutSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, probL1Slot_ = 0;
+    uint32_t partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;
@@ -1011,10 +1078,10 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, keyStart, itemSlot;
+        int64_t tile, itemSlot, keyStart;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, itemSlot, rowBegin;
+        int64_t tile, itemSlot;
     } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.

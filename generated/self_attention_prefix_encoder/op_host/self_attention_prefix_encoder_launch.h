@@ -67,14 +67,14 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
                 {"128", 4}, {"256", 5}, {"columns", values::MaskLayout::kColumns}, {"512", 7}});
     problem.kvHeads = sizes.kvHeads;
     problem.headNum = call.headNum;
+    problem.maxBlockNum = sizes.maxBlockNum;
+    problem.blockSize = sizes.blockSize;
+    problem.l2Bytes = device.l2Bytes;
     problem.batch = sizes.batch;
     problem.maxOfSeqLen =
         MaxOver(sizes.batch, [&](int64_t b) -> int64_t { return call.seqLen.GetValue(b); });
     problem.cores = device.cores;
     problem.nTokens = sizes.nTokens;
-    problem.maxBlockNum = sizes.maxBlockNum;
-    problem.blockSize = sizes.blockSize;
-    problem.l2Bytes = device.l2Bytes;
     problem.startTogether = device.blocksStartTogether;
     problem.qkScale = static_cast<float>(call.qkScale);
     problem.maskRows = sizes.maskRows;

@@ -45,12 +45,12 @@ struct MaskType {
 };
 }  // namespace values
 
+constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
+constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 // parts of the busiest core's positions, for the next number
 constexpr int64_t kPartsOfBusiestCore = 9;
 // small tasks, which read keys more often, are worth that if they leave fewer of these parts
 constexpr int64_t kPartsWithSmallTasks = 8;
-constexpr int64_t kBytesOfFloat16 = 2;  // bytes of a float16 or bfloat16
-constexpr int64_t kKeysShareOfL2 = 2;  // one part in so many of L2 is for keys and values
 constexpr int64_t kBytesOfFloat32 = 4;  // bytes of a float32 or int32
 constexpr int64_t kWorkspaceAlignment = 512;  // bytes; Fixpipe stores faster to such addresses
 
@@ -67,13 +67,13 @@ struct Problem {
     int64_t maskLayout = 0;
     int64_t kvHeads = 0;  // key/value heads
     int64_t headNum = 0;  // parameter headNum
+    int64_t maxBlockNum = 0;  // columns of a block table
+    int64_t blockSize = 0;  // rows of a cache block
+    int64_t l2Bytes = 0;  // bytes of the device's L2
     int64_t batch = 0;  // batch rows
     int64_t maxOfSeqLen = 0;  // max(seqLen[b] for b < batch)
     int64_t cores = 0;  // cube cores of the device
     int64_t nTokens = 0;  // packed query tokens of all batch rows
-    int64_t maxBlockNum = 0;  // columns of a block table
-    int64_t blockSize = 0;  // rows of a cache block
-    int64_t l2Bytes = 0;  // bytes of the device's L2
     // whether all blocks start at once, so that they may wait for each other
     bool startTogether = false;
     float qkScale = 0;  // parameter qkScale, on the scores
@@ -112,8 +112,12 @@ struct Kernel {
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
+    // which values it has of queriesPerSmallTask, largeTiles, queriesPerTask, smallPositions,
+    // rowsPerTask
+    int64_t queriesPerSmallTaskForm = 0;
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.
@@ -128,9 +132,18 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.kvHeads;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
-    // query positions of a large task
-    const int64_t queriesPerLargeTask = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    // bytes of a head's keys and values
+    const int64_t bytesOfHead =
+        problem.maxBlockNum * problem.blockSize
+            * ((problem.headSize + problem.headSize) * kBytesOfFloat16);
+    // heads that L2 holds
+    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
+    // even groups of heads
+    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
+    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
+    // query positions of a half, at most
+    const int64_t queriesPerHalf = MaxOf(1, kernel.maxRows / MaxOf(tiling.headsPerTask, 1));
+    const int64_t queriesPerLargeTask = queriesPerHalf;  // query positions of a large task
     // tasks of all heads at the same positions
     const int64_t tasksAbreast = problem.batch * (tiling.kvHeads * tiling.headTiles);
     // large tasks of a batch row, if all are large
@@ -145,6 +158,50 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             tasksAbreast * fullTiles / problem.cores * problem.cores / MaxOf(tasksAbreast, 1));
     // rounds of them
     const int64_t wholeRounds = CeilDiv(tasksAbreast * wholeTiles, problem.cores);
+    // large tasks that have queries, at most
+    const int64_t filledTasks =
+        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
+            * (tiling.kvHeads * tiling.headTiles);
+    // score tiles of a row, at most
+    const int64_t keyTiles = CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys);
+    tiling.rowTotal = problem.nTokens * problem.headNum;
+    int64_t pairs{};  // tasks of two halves of a batch row
+    int64_t queriesPerPair{};  // query positions of such a task
+    if (kernel.queriesPerSmallTaskForm == 0) {
+        // tasks at the same positions that follow each other
+        const int64_t tasksBeside =
+            tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                ? tiling.headsAtOnce
+                : tasksAbreast;
+        // tasks of two halves that a batch row's positions fill
+        const int64_t fullPairs = problem.maxOfSeqLen / (2 * queriesPerHalf);
+        // rounds of them, an even number
+        const int64_t evenRounds = tasksBeside * fullPairs / (2 * problem.cores) * 2;
+        // as many as these rounds have room for
+        const int64_t pairsInRounds = evenRounds * problem.cores / MaxOf(tasksBeside, 1);
+        pairs =
+            MinOf(tasksBeside * fullPairs,
+                problem.nTokens / (2 * queriesPerHalf) * (tiling.kvHeads * tiling.headTiles))
+                >= 2 * problem.cores
+                && pairsInRounds * tasksBeside * kPartsOfBusiestCore
+                    >= (tiling.headsAtOnce < tiling.kvHeads * tiling.headTiles
+                        ? evenRounds * problem.cores * kPartsOfBusiestCore
+                        : evenRounds * problem.cores * kPartsWithSmallTasks)
+                ? pairsInRounds
+                : 0;
+        tiling.queriesPerSmallTask =
+            pairs > 0
+                ? queriesPerHalf
+                : MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+        queriesPerPair =
+            CeilDiv(MaxOf(0,
+                problem.maxOfSeqLen
+                    - RoundUp(MaxOf(0, problem.maxOfSeqLen - pairs * (2 * queriesPerLargeTask)),
+                        queriesPerLargeTask)),
+                MaxOf(pairs, 1));
+    } else {
+        tiling.queriesPerSmallTask = MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1));
+    }
     // small tasks after the last round of them
     const int64_t smallAfterwards =
         MaxOf(0,
@@ -161,45 +218,58 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         CeilDiv(tasksAbreast * CeilDiv(problem.maxOfSeqLen, tiling.queriesPerSmallTask),
             problem.cores)
             * tiling.queriesPerSmallTask;
-    // large tasks that have queries, at most
-    const int64_t filledTasks =
-        (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
-            * (tiling.kvHeads * tiling.headTiles);
-    if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-        || smallOfCore * kPartsOfBusiestCore
-            < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-        tiling.largeTiles = 0;
-    } else if (wholeOfCore < allOfCore) {
-        tiling.largeTiles = wholeTiles;
+    if (kernel.queriesPerSmallTaskForm == 0) {
+        if (pairs > 0) {
+            tiling.largeTiles = pairs;
+        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        if (tiling.largeTiles <= 0) {
+            tiling.queriesPerTask = tiling.queriesPerSmallTask;
+        } else if (pairs > 0) {
+            tiling.queriesPerTask = queriesPerPair;
+        } else {
+            tiling.queriesPerTask = queriesPerLargeTask;
+        }
+        tiling.smallPositions =
+            RoundUp(MaxOf(0,
+                problem.maxOfSeqLen
+                    - tiling.largeTiles * (pairs > 0 ? queriesPerPair : queriesPerLargeTask)),
+                tiling.queriesPerSmallTask);
+        tiling.rowsPerTask =
+            MinOf(tiling.headsPerTask * tiling.queriesPerTask,
+                tiling.headsPerTask * queriesPerHalf);
     } else {
-        tiling.largeTiles = allTiles;
+        if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+            || smallOfCore * kPartsOfBusiestCore
+                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
+            tiling.largeTiles = 0;
+        } else if (wholeOfCore < allOfCore) {
+            tiling.largeTiles = wholeTiles;
+        } else {
+            tiling.largeTiles = allTiles;
+        }
+        tiling.queriesPerTask =
+            tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
+        tiling.smallPositions =
+            RoundUp(MaxOf(0, problem.maxOfSeqLen - tiling.largeTiles * queriesPerLargeTask),
+                tiling.queriesPerSmallTask);
+        tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     }
-    tiling.queriesPerTask =
-        tiling.largeTiles > 0 ? queriesPerLargeTask : tiling.queriesPerSmallTask;
-    tiling.smallPositions =
-        RoundUp(MaxOf(0, problem.maxOfSeqLen - tiling.largeTiles * queriesPerLargeTask),
-            tiling.queriesPerSmallTask);
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
-    tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     tiling.tasks = problem.batch * tiling.kvHeads * tiling.headTiles * tiling.queryTiles;
-    // bytes of a head's keys and values
-    const int64_t bytesOfHead =
-        problem.maxBlockNum * problem.blockSize
-            * ((problem.headSize + problem.headSize) * kBytesOfFloat16);
-    // heads that L2 holds
-    const int64_t headsThatFit = MaxOf(1, problem.l2Bytes / kKeysShareOfL2 / MaxOf(1, bytesOfHead));
-    // even groups of heads
-    const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
-    tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
-    // score tiles of a row, at most
-    const int64_t keyTiles = CeilDiv(problem.maxBlockNum * problem.blockSize, kernel.tileKeys);
     tiling.splits =
         problem.startTogether
             ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles))
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
-    tiling.rowTotal = problem.nTokens * problem.headNum;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
 }
 
@@ -247,26 +317,30 @@ inline void PlaceWorkspace(const Kernel &kernel, SelfAttentionPrefixEncoderTilin
     // rows of all key splits, 0 without any
     const int64_t partialRows = tiling.splits > 1 ? tiling.splits * tiling.rowTotal : 0;
     tiling.outRingOffset = 0;
-    tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the row maxima of key splits
     const int64_t partialMaxBytes =
         RoundUp(partialRows * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
-    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
     // bytes of the weighted sums of key splits
     const int64_t partialOutBytes =
         RoundUp(partialRows * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
     tiling.scoreRingPart =
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.probRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
+    tiling.outRingPart =
+        kernel.mostHalves > 0
+            ? RoundUp(kernel.ring * kernel.mostHalves * tiling.rowsPerTask
+                * kernel.paddedHeadSize * kBytesOfFloat32,
+                kWorkspaceAlignment)
+            : RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
+                kWorkspaceAlignment);
+    tiling.partialMaxOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
+    tiling.partialSumOffset = tiling.partialMaxOffset + partialMaxBytes;
+    tiling.partialOutOffset = tiling.partialSumOffset + partialMaxBytes;
+    tiling.scoreRingOffset = tiling.partialOutOffset + partialOutBytes;
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
 }
 
@@ -317,6 +391,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         return true;
@@ -338,6 +413,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel.queriesPerSmallTaskForm = 1;
         return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
@@ -353,6 +429,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         return true;
@@ -370,6 +447,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.rowsPerBand = schedule::kRowsPerBand;
         choice.kernel.tileKeys = schedule::kTileKeys;
         choice.kernel.ring = schedule::kRing;
+        choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         return true;

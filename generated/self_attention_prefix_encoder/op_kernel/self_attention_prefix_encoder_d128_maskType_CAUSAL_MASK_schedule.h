@@ -22,6 +22,7 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kMostHalves = 2;  // halves of a task, at most
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
 
@@ -75,16 +76,15 @@ constexpr uint32_t
     kResultSlotBytes = kRowsPerStep * kPaddedHeadSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
-    // row sums of the tile, one repeat a row
-    kSumLanesSlotBytes = kRowsPerVector * kFoldedLanes * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlotBytes = kRowsPerStep * kPaddedHeadSize * 4,
     kRowsOutSlotBytes = kRowsPerStep * kPaddedHeadSize * 4,  // 2 slots: weighted sums of a partial
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     // running maximum of each row, of items in flight
-    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
-    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
+    // running sum of each row, of items in flight
+    kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
     kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
@@ -112,8 +112,7 @@ constexpr uint32_t
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
-    kSumLanesAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kPartialAt = kSumLanesAt + kSumLanesSlotBytes,
+    kPartialAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
     kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
     kLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
     kSumBlocksAt = kLanesAt + kLanesSlotBytes, kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes,

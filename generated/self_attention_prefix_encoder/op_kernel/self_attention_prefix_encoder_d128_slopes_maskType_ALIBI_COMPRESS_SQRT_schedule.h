@@ -22,6 +22,7 @@ using attndsl::kVectorCores;
 // Fixed by what the kernel is specialized on.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kMostHalves = 2;  // halves of a task, at most
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
 
@@ -87,11 +88,12 @@ constexpr uint32_t
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedHeadSize * 4,
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
+    // running sum of each row, of items in flight
+    kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     kKeyNumbersSlotBytes = kTileKeys * 4,  // indices of the tile's keys
     kKeyNumbersBelowSlotBytes = kTileKeys * 4,  // negated indices of the tile's keys
-    // running maximum of each row, of items in flight
-    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
-    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
     // a row statistic, two blocks a row
@@ -127,10 +129,10 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResult
     kProbAt = kSlopesWideAt + kSlopesWideSlotBytes, kPartialAt = kProbAt + kProbSlotBytes,
     kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
     kLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
-    kSumBlocksAt = kLanesAt + kLanesSlotBytes, kKeyNumbersAt = kSumBlocksAt + kSumBlocksSlotBytes,
+    kSumBlocksAt = kLanesAt + kLanesSlotBytes, kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kKeyNumbersAt = kRowSumAt + kRowSumSlotBytes,
     kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlotBytes,
-    kRowMaxAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlotBytes,
-    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
+    kRowBlocksAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlotBytes,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,
