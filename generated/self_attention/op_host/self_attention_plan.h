@@ -249,163 +249,67 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     const int64_t queriesPerPair = CeilDiv(problem.qRows, MaxOf(pairs, 1));
     // score tiles of a row, at most
     const int64_t keyTiles = CeilDiv(problem.maxSeqLen, kernel.tileKeys);
-    // query positions of the busiest core with large and small tasks
-    int64_t largeAndSmallOfCore{};
+    int64_t filledPairs{};  // tasks of two halves that have queries, at most
+    int64_t largeTilesWithoutPairs{};  // large tasks of a batch row, if none has two halves
     if (problem.queryLayout == values::QueryLayout::kPacked) {
         // large tasks that have queries, at most
         const int64_t filledTasks =
             (problem.nTokens + problem.batch * (queriesPerLargeTask - 1)) / queriesPerLargeTask
                 * (tiling.kvHeads * tiling.headTiles);
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-        // tasks of two halves that have queries, at most
-        const int64_t filledPairs =
+        largeTilesWithoutPairs =
+            (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        filledPairs =
             (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
                 / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
-        if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        if (tiling.largeTiles <= 0) {
-            tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.queriesPerTask = queriesPerPair;
-        } else {
-            tiling.queriesPerTask = queriesPerLargeTask;
-        }
-        tiling.smallPositions =
-            RoundUp(MaxOf(0,
-                problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
-                tiling.queriesPerSmallTask);
         tiling.rowTotal = problem.nTokens * problem.headNum;
     } else {
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((tasksAbreast * allTiles < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((tasksAbreast * allTiles < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-        if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (tasksAbreast * allTiles < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        if (tiling.largeTiles <= 0) {
-            tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.queriesPerTask = queriesPerPair;
-        } else {
-            tiling.queriesPerTask = queriesPerLargeTask;
-        }
-        tiling.smallPositions =
-            RoundUp(MaxOf(0,
-                problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && tasksAbreast * fewestPairs >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
-                tiling.queriesPerSmallTask);
+        largeTilesWithoutPairs =
+            (tasksAbreast * allTiles < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
         tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
+    // query positions of the busiest core with large and small tasks
+    const int64_t largeAndSmallOfCore =
+        CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores) * queriesPerLargeTask
+            + CeilDiv(MaxOf(0,
+                tasksAbreast
+                    * CeilDiv(
+                        MaxOf(0, problem.qRows - largeTilesWithoutPairs * queriesPerLargeTask),
+                        tiling.queriesPerSmallTask)
+                    - (CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores) * problem.cores
+                        - tasksAbreast * largeTilesWithoutPairs)),
+                problem.cores)
+                * tiling.queriesPerSmallTask;
+    // whether tasks of two halves leave no core more
+    const bool pairsPay =
+        problem.queryLayout == values::QueryLayout::kPacked
+            ? queriesPerPair > queriesPerLargeTask
+            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore
+            : queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore;
+    tiling.largeTiles = pairsPay ? pairs : largeTilesWithoutPairs;
+    if (tiling.largeTiles <= 0) {
+        tiling.queriesPerTask = tiling.queriesPerSmallTask;
+    } else if (pairsPay) {
+        tiling.queriesPerTask = queriesPerPair;
+    } else {
+        tiling.queriesPerTask = queriesPerLargeTask;
+    }
+    tiling.smallPositions =
+        RoundUp(MaxOf(0,
+            problem.qRows - tiling.largeTiles * (pairsPay ? queriesPerPair : queriesPerLargeTask)),
+            tiling.queriesPerSmallTask);
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
     tiling.rowsPerTask =

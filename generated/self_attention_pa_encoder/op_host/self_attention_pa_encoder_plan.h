@@ -211,9 +211,8 @@ struct Kernel {
     int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    // which values it has of largeTiles, queriesPerTask, smallPositions
+    // which values it has of largeTiles, queriesPerTask, smallPositions, rowsPerTask
     int64_t largeTilesForm = 0;
-    int64_t rowsPerTaskForm = 0;  // which values it has of rowsPerTask
     // its tiling function
     SelfAttentionPaEncoderTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
 };
@@ -285,113 +284,58 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     // even groups of heads
     const int64_t headGroups = MaxOf(1, CeilDiv(tiling.kvHeads, headsThatFit));
     tiling.headsAtOnce = CeilDiv(tiling.kvHeads, headGroups) * tiling.headTiles;
-    // query positions of the busiest core with large and small tasks
-    int64_t largeAndSmallOfCore{};
+    int64_t filledPairs{};  // tasks of two halves that have queries, at most
+    int64_t largeTilesWithoutPairs{};  // large tasks of a batch row, if none has two halves
     if (problem.queryLayout == values::QueryLayout::kTokens
         || problem.queryLayout == values::QueryLayout::kMerged) {
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-        tiling.rowTotal = problem.nTokens * problem.headNum;
-    } else {
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((tasksAbreast * allTiles < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((tasksAbreast * allTiles < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
-    }
-    int64_t filledPairs{};  // tasks of two halves that have queries, at most
-    if (kernel.largeTilesForm == 0) {
+        largeTilesWithoutPairs =
+            (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
         filledPairs =
             (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
                 / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else {
+        largeTilesWithoutPairs =
+            (tasksAbreast * allTiles < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
-    if (kernel.largeTilesForm == 0) {
-        if (queriesPerPair > queriesPerLargeTask
+    // query positions of the busiest core with large and small tasks
+    const int64_t largeAndSmallOfCore =
+        CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores) * queriesPerLargeTask
+            + CeilDiv(MaxOf(0,
+                tasksAbreast
+                    * CeilDiv(
+                        MaxOf(0, problem.qRows - largeTilesWithoutPairs * queriesPerLargeTask),
+                        tiling.queriesPerSmallTask)
+                    - (CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores) * problem.cores
+                        - tasksAbreast * largeTilesWithoutPairs)),
+                problem.cores)
+                * tiling.queriesPerSmallTask;
+    // whether tasks of two halves leave no core more
+    const bool pairsPay =
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged)
+            ? queriesPerPair > queriesPerLargeTask
             && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
             && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
+                <= largeAndSmallOfCore * kPartsOfBusiestCore
+            : queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore;
+    if (kernel.largeTilesForm == 0) {
+        tiling.largeTiles = pairsPay ? pairs : largeTilesWithoutPairs;
         if (tiling.largeTiles <= 0) {
             tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+        } else if (pairsPay) {
             tiling.queriesPerTask = queriesPerPair;
         } else {
             tiling.queriesPerTask = queriesPerLargeTask;
@@ -399,15 +343,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         tiling.smallPositions =
             RoundUp(MaxOf(0,
                 problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
+                    - tiling.largeTiles * (pairsPay ? queriesPerPair : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
-    } else if (kernel.largeTilesForm == 1) {
+        tiling.rowsPerTask =
+            MinOf(tiling.headsPerTask * tiling.queriesPerTask,
+                tiling.headsPerTask * queriesPerLargeTask);
+    } else {
         if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
             || smallOfCore * kPartsOfBusiestCore
                 < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
@@ -422,42 +363,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         tiling.smallPositions =
             RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
                 tiling.queriesPerSmallTask);
-    } else {
-        if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (tasksAbreast * allTiles < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        if (tiling.largeTiles <= 0) {
-            tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.queriesPerTask = queriesPerPair;
-        } else {
-            tiling.queriesPerTask = queriesPerLargeTask;
-        }
-        tiling.smallPositions =
-            RoundUp(MaxOf(0,
-                problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && tasksAbreast * fewestPairs >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
-                tiling.queriesPerSmallTask);
+        tiling.rowsPerTask = tiling.headsPerTask * tiling.queriesPerTask;
     }
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
@@ -468,11 +374,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             : 1;
     tiling.items = tiling.tasks * tiling.splits;
     tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));
-    tiling.rowsPerTask =
-        kernel.rowsPerTaskForm == 0
-            ? MinOf(tiling.headsPerTask * tiling.queriesPerTask,
-                tiling.headsPerTask * queriesPerLargeTask)
-            : tiling.headsPerTask * tiling.queriesPerTask;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -840,7 +741,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -868,7 +768,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -943,7 +842,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1019,7 +917,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1049,7 +946,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1079,7 +975,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1104,7 +999,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1138,7 +1032,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1166,7 +1059,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1190,7 +1082,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1220,7 +1111,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1249,7 +1139,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1278,7 +1167,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
         return true;
     }
