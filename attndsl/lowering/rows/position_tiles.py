@@ -180,6 +180,7 @@ class PositionTiles:
         each = number(
             "queriesPerPair", ceil_div(positions, maximum(count, 1)), "query positions of such a task"
         )
+        large = number("largeTilesWithoutPairs", large, "large tasks of a batch row, if none has two halves")
         small = groups * ceil_div(maximum(0, positions - large * most), few)
         free = ceil_div(groups * large, CORES) * CORES - groups * large
         busiest = number(
@@ -192,7 +193,8 @@ class PositionTiles:
             pairs = self._most_filled(emit, tokens, 2 * most, "filledPairs", "tasks of two halves")
             filled = minimum(filled, pairs)
         total, parts = _share(emit)
-        pays = (each > most) & (filled >= CORES) & (rounds * each * parts <= busiest * total)
+        saves = (each > most) & (filled >= CORES) & (rounds * each * parts <= busiest * total)
+        pays = number("pairsPay", saves, "whether tasks of two halves leave no core more", "bool")
         return select(pays, count, large), select(pays, each, most)
 
     @staticmethod
