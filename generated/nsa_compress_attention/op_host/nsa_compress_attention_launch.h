@@ -77,8 +77,8 @@ inline Problem Describe([[maybe_unused]] const Call &call, const Sizes &sizes,
     problem.select_block_count = call.select_block_count;
     problem.T2 = sizes.T2;
     problem.topkMaskDim1 = call.topk_mask.Rank() > 1 ? call.topk_mask.shape[1] : 0;
-    problem.cmpS2 = sizes.cmpS2;
     problem.attenMaskDim1 = call.atten_mask.Rank() > 1 ? call.atten_mask.shape[1] : 0;
+    problem.cmpS2 = sizes.cmpS2;
     return problem;
 }
 

@@ -56,8 +56,8 @@ struct Problem {
     int64_t select_block_count = 0;  // parameter select_block_count
     int64_t T2 = 0;  // stored key rows, of a group or of all batch rows
     int64_t topkMaskDim1 = 0;  // size of dimension 1 of topk_mask
-    int64_t cmpS2 = 0;  // key positions of a batch row
     int64_t attenMaskDim1 = 0;  // size of dimension 1 of atten_mask
+    int64_t cmpS2 = 0;  // key positions of a batch row
 };
 
 // Whether a problem can be launched.
@@ -170,6 +170,7 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     NsaCompressAttentionTiling &tiling)
 {
     using attndsl::RoundUp;
+    tiling.scoreRingOffset = 0;
     tiling.scoreRingPart =
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
@@ -179,11 +180,13 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.probRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
-    tiling.keyEndsOffset = 0;
+    tiling.keyEndsOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     // bytes of the ends of the keys that positions see, and their first hidden keys
     const int64_t keyEndsBytes = RoundUp(problem.S1 * 2 * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingOffset = problem.attenMaskGiven == 0 ? 0 : tiling.keyEndsOffset + keyEndsBytes;
-    tiling.outRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.outRingOffset =
+        problem.attenMaskGiven == 0
+            ? tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks
+            : tiling.keyEndsOffset + keyEndsBytes;
     tiling.probRingOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
 }

@@ -114,9 +114,9 @@ public:
         Bind(topkIndicesOutGm_, topk_indices_out);
         Bind(softmaxMaxOutGm_, softmax_max_out);
         Bind(softmaxSumOutGm_, softmax_sum_out);
-        Bind(keyEndsGm_, workspace + tiling_.keyEndsOffset);
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
+        Bind(keyEndsGm_, workspace + tiling_.keyEndsOffset);
         Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
         if ASCEND_IS_AIC {
@@ -257,8 +257,6 @@ private:
                     CeilDiv(MaxOf(0, work.keyEnd + tiling_.windowTerms - 1 - tiling_.windowLast),
                         tiling_.windowStep)
                         + tiling_.selectionCount);
-            const int64_t firstHidden =
-                2 * tiling_.keyCapacityScalar - FirstHidden(work.queries, work.firstQuery);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
@@ -271,8 +269,7 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions,
-                        firstHidden);
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions);
                     SelectBlocks(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
                 }
                 if (tile == work.steps - 1 && turn < tiling_.items) {
@@ -330,10 +327,22 @@ private:
     __aicore__ inline Item DecodeItem(int64_t turn)
     {
         Item found;
-        const int64_t item = MinOf(turn, tiling_.items - 1);
+        const int64_t item =
+            MinOf(turn
+                + (turn / blockCount_ % 2 == 1
+                    && turn / blockCount_ < tiling_.items / blockCount_
+                    ? blockCount_ - 1 - 2 * blockIndex_
+                    : 0),
+                tiling_.items - 1);
+        // the last head's positions come from last to first
+        const int64_t walked =
+            item
+                + ((tiling_.items / tiling_.queryTiles - item / tiling_.queryTiles) % 2 == 1
+                    ? tiling_.queryTiles - 1 - 2 * (item % tiling_.queryTiles)
+                    : 0);
         // all tasks of one split follow each other: blocks beside each other have other tasks
-        const int64_t split = item / tiling_.tasks;
-        const int64_t task = item % tiling_.tasks;
+        const int64_t split = walked / tiling_.tasks;
+        const int64_t task = walked % tiling_.tasks;
         // positions of one head come in turn: cores share its keys and values in L2
         const int64_t queryTile = task % tiling_.queryTiles;
         const int64_t headTask = task / tiling_.queryTiles;
@@ -381,12 +390,14 @@ private:
     }
 
     // The largest of a number for each p below extent, 0 if there is none.
-    __aicore__ inline int64_t FirstHidden(int64_t extent, int64_t firstQuery)
+    __aicore__ inline int64_t FirstHidden(int64_t extent, int64_t firstQuery, int64_t rowBegin,
+        int64_t r0, int64_t heads)
     {
         int64_t found = 0;
         for (int64_t p = 0; p < extent; ++p) {
             const int64_t value =
-                static_cast<int64_t>(keyEndsGm_.GetValue((firstQuery + p) * 2 + 1));
+                static_cast<int64_t>(
+                    keyEndsGm_.GetValue((firstQuery + (rowBegin + r0) / heads + p) * 2 + 1));
             found = p == 0 || value > found ? value : found;
         }
         return found;
@@ -585,7 +596,7 @@ private:
     // workspace.
     __aicore__ inline void FindKeyEnds()
     {
-        const int64_t scorePitch = kTileKeys;
+        const int64_t scorePitch = kTileKeys + kBlockLanes;
         Duplicate(attenMaskHalf_, half(0), kTileKeys);
         Duplicate(rowBlocks_, 0.0f, kRowsPerStep * 2 * (2 * kBlockLanes));
         Duplicate(blockRecords_[kTileKeys], 0.0f, kTileKeys);
@@ -703,54 +714,41 @@ private:
         }
     }
 
-    // Probabilities of a step's rows, from their exponentials, added to the sums of their
-    // positions.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t tiles, int64_t itemSlot, int64_t keys,
+    // Probabilities of a step's rows, from their exponentials.
+    __aicore__ inline void DivideBySums(int64_t tiles, int64_t itemSlot, int64_t keys,
         int64_t rowsOfStep, int64_t scorePitch, int64_t r0, int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-        // score = score / rowSum, then added to the sums of its position
+        // score = score / rowSum
         if (tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
             PipeBarrier<PIPE_V>();
             Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 float(kSmallest), stepRows);
         }
         PipeBarrier<PIPE_V>();
-        Div(rowInverse_[r0 + itemSlot * kRowsPerVector], ones_,
-            rowSum_[r0 + itemSlot * kRowsPerVector], stepRows);
+        Div(rowInverse_, ones_, rowSum_[r0 + itemSlot * kRowsPerVector], stepRows);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], rowsOfStep);
+        SpreadOverBlocks<2>(rowBlocks_, rowInverse_, rowsOfStep);
         PipeBarrier<PIPE_V>();
-        MulRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
-        if (heads % 2 == 0 && heads != 2) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 2) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
-                    keys);
+        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+            for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+                const int64_t groupRows = MinOf(8, stepRows - r8);
+                Mul(score[c0 + r8 * scorePitch], score[c0 + r8 * scorePitch],
+                    rowBlocks_[r8 * (2 * kBlockLanes) + kRepeatLanes
+                        - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+                    kRepeatLanes, groupRows,
+                    BinaryRepeatParams(1, 1, 0, scorePitch / kBlockLanes, scorePitch / kBlockLanes,
+                        1));
             }
         }
-        if (heads % 4 == 0 && heads != 4) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 4) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 2) * scorePitch],
-                    keys);
-            }
-        }
-        if (heads % 8 == 0 && heads != 8) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 8) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 4) * scorePitch],
-                    keys);
-            }
-        }
-        if (heads % 16 == 0 && heads != 16) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 16) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 8) * scorePitch],
-                    keys);
-            }
-        }
-        // rows whose sum the first of them has by now
+    }
+
+    // Probabilities of a step's rows, added to the sums of their positions.
+    __aicore__ inline void AddHeads(int64_t heads, int64_t keys, int64_t scorePitch, int64_t r0,
+        int64_t stepRows)
+    {
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+        // rows whose sum the first of them has in the end
         int64_t addedRows = 1;
         if (heads % 16 == 0) {
             addedRows = 16;
@@ -761,18 +759,51 @@ private:
         } else if (heads % 2 == 0) {
             addedRows = 2;
         }
+        if (heads % 16 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                for (int64_t pair = row; pair < row + 8; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 8) * scorePitch], keys);
+                }
+            }
+        }
+        if (heads % 8 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                for (int64_t pair = row; pair < row + 4; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 4) * scorePitch], keys);
+                }
+            }
+        }
+        if (heads % 4 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                for (int64_t pair = row; pair < row + 2; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 2) * scorePitch], keys);
+                }
+            }
+        }
+        if (heads % 2 == 0 && heads != addedRows) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
+                    keys);
+            }
+        }
         if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
-                    score[(row + addedRows / 2) * scorePitch], keys);
+                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
+                Add(window_[sums], score[row * scorePitch], score[(row + 1) * scorePitch], keys);
             }
         } else {
             for (int64_t row = 0; row < stepRows; row += addedRows) {
+                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
                 PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
-                    keys);
+                Add(window_[sums], window_[sums], score[row * scorePitch], keys);
             }
         }
     }
@@ -792,8 +823,7 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions,
-        int64_t firstHidden)
+        int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions)
     {
         const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
@@ -801,11 +831,12 @@ private:
         const int64_t rowsOfStep =
             work.tiles == 1 && kTileKeys / 2 >= keys ? kRowsPerStep * 2 : kRowsPerStep;
         const int64_t scorePitch =
-            work.tiles == 1 && kTileKeys / 2 >= keys ? kTileKeys / 2 : kTileKeys;
+            work.tiles == 1
+                && kTileKeys / 2 >= keys
+                ? kTileKeys / 2 + kBlockLanes
+                : kTileKeys + kBlockLanes;
         CrossCoreWaitFlag(kScoreRingReady);
         if (tile < work.tiles) {
-            const int64_t hidingFrom =
-                MaxOf(0, MinOf(firstHidden - firstKey, keys - 1)) / kRepeatLanes * kRepeatLanes;
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
@@ -816,15 +847,27 @@ private:
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                         * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
-                LoadRows(attenMaskBytes,
-                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
-                        * tiling_.attenMaskStrideQ
-                        + firstKey + hidingFrom],
-                    (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
-                    keys - hidingFrom, tiling_.attenMaskStrideQ, kTileKeys);
+                const int64_t firstHidden =
+                    2 * tiling_.keyCapacityScalar - firstKey
+                        - FirstHidden((rowBegin + r0 + stepRows - 1) / work.heads
+                            - (rowBegin + r0) / work.heads + 1,
+                            work.firstQuery, rowBegin, r0, work.heads);
+                const int64_t hidingFrom =
+                    MaxOf(0, MinOf(firstHidden, keys - 1)) / kRepeatLanes * kRepeatLanes;
+                if (firstHidden < keys) {
+                    LoadRows(attenMaskBytes,
+                        attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
+                            * tiling_.attenMaskStrideQ
+                            + firstKey + hidingFrom],
+                        (rowBegin + r0 + stepRows - 1) / work.heads
+                            - (rowBegin + r0) / work.heads + 1,
+                        keys - hidingFrom, tiling_.attenMaskStrideQ, kTileKeys);
+                }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                PipeBarrier<PIPE_V>();
-                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys - hidingFrom);
+                if (firstHidden < keys) {
+                    PipeBarrier<PIPE_V>();
+                    Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys - hidingFrom);
+                }
                 // score * scale_value  (spec line 133)
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     Muls(score[c0], score[c0], float(tiling_.scaleValue), kRepeatLanes, stepRows,
@@ -832,37 +875,47 @@ private:
                             scorePitch / kBlockLanes));
                 }
                 // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                PipeBarrier<PIPE_V>();
-                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
-                    RoundUp(keys - hidingFrom, 128));
-                for (int64_t position = 1;
-                     position
-                         < (rowBegin + r0 + stepRows - 1) / work.heads
-                             - (rowBegin + r0) / work.heads + 1;
-                     ++position) {
+                if (firstHidden < keys) {
                     PipeBarrier<PIPE_V>();
-                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
-                        keys - hidingFrom);
+                    CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                        RoundUp(keys - hidingFrom, 128));
+                    for (int64_t position = 1;
+                         position
+                             < (rowBegin + r0 + stepRows - 1) / work.heads
+                                 - (rowBegin + r0) / work.heads + 1;
+                         ++position) {
+                        PipeBarrier<PIPE_V>();
+                        Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys],
+                            RoundMode::CAST_NONE, keys - hidingFrom);
+                        PipeBarrier<PIPE_V>();
+                        CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                            half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
+                    }
+                    // Lanes after the last key are excluded from the maximum, and from the sum.
+                    if (keys % kRepeatLanes != 0) {
+                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                            -__builtin_inff(), stepRows, scorePitch);
+                    }
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
-                        half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
-                }
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, scorePitch);
-                }
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Select(score[row * scorePitch + hidingFrom],
-                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                            - (rowBegin + r0) / work.heads)
-                            * (kTileKeys / 8)],
-                        score[row * scorePitch + hidingFrom], float(kMaskedScore),
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
+                    for (int64_t row = 0; row < stepRows; ++row) {
+                        Select(score[row * scorePitch + hidingFrom],
+                            attenMaskKeep_[((rowBegin + r0 + row) / work.heads
+                                - (rowBegin + r0) / work.heads)
+                                * (kTileKeys / 8)],
+                            score[row * scorePitch + hidingFrom], float(kMaskedScore),
+                            SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
+                    }
+                } else {
+                    // Lanes after the last key are excluded from the maximum, and from the sum.
+                    if (keys % kRepeatLanes != 0) {
+                        PipeBarrier<PIPE_V>();
+                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                            -__builtin_inff(), stepRows, scorePitch);
+                    }
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
+                    PipeBarrier<PIPE_V>();
                     Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
@@ -885,7 +938,17 @@ private:
                 // score = exp(score - newMax)
                 SpreadOverBlocks<2>(rowBlocks_, newMax_, rowsOfStep);
                 PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, stepRows - r8);
+                        Sub(score[c0 + r8 * scorePitch], score[c0 + r8 * scorePitch],
+                            rowBlocks_[r8 * (2 * kBlockLanes) + kRepeatLanes
+                                - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, scorePitch / kBlockLanes,
+                                scorePitch / kBlockLanes, 1));
+                    }
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     Exp(score[c0], score[c0], kRepeatLanes, stepRows,
@@ -919,18 +982,22 @@ private:
                     Add(rowSum_[r0 + itemSlot * kRowsPerVector],
                         rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
                 }
+                if (work.tiles == 1) {
+                    DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
+                }
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     Cast(prob_[c0], score[c0], RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                        UnaryRepeatParams(1, 1, scorePitch / 16, scorePitch / kBlockLanes));
+                        UnaryRepeatParams(1, 1, (scorePitch - kBlockLanes) / 16,
+                            scorePitch / kBlockLanes));
                 }
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, stepRows, keys, kTileKeys, scorePitch);
+                    prob_, stepRows, keys, kTileKeys, scorePitch - kBlockLanes);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
-                    AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
-                        stepRows);
+                    AddHeads(work.heads, keys, scorePitch, r0, stepRows);
                 }
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
@@ -938,8 +1005,6 @@ private:
         } else {
             // the tile again: probabilities with the final maximum and sum of each row
             NextWindow(corePositions);
-            const int64_t hidingFrom =
-                MaxOf(0, MinOf(firstHidden - firstKey, keys - 1)) / kRepeatLanes * kRepeatLanes;
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
@@ -950,14 +1015,26 @@ private:
                     scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                         * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
-                LoadRows(attenMaskBytes,
-                    attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
-                        * tiling_.attenMaskStrideQ
-                        + firstKey + hidingFrom],
-                    (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
-                    keys - hidingFrom, tiling_.attenMaskStrideQ, kTileKeys);
+                const int64_t firstHidden =
+                    2 * tiling_.keyCapacityScalar - firstKey
+                        - FirstHidden((rowBegin + r0 + stepRows - 1) / work.heads
+                            - (rowBegin + r0) / work.heads + 1,
+                            work.firstQuery, rowBegin, r0, work.heads);
+                const int64_t hidingFrom =
+                    MaxOf(0, MinOf(firstHidden, keys - 1)) / kRepeatLanes * kRepeatLanes;
+                if (firstHidden < keys) {
+                    LoadRows(attenMaskBytes,
+                        attenMaskGm_[(work.firstQuery + (rowBegin + r0) / work.heads)
+                            * tiling_.attenMaskStrideQ
+                            + firstKey + hidingFrom],
+                        (rowBegin + r0 + stepRows - 1) / work.heads
+                            - (rowBegin + r0) / work.heads + 1,
+                        keys - hidingFrom, tiling_.attenMaskStrideQ, kTileKeys);
+                }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys - hidingFrom);
+                if (firstHidden < keys) {
+                    Cast(attenMaskHalf_, attenMaskBytes, RoundMode::CAST_NONE, keys - hidingFrom);
+                }
                 // score * scale_value  (spec line 133)
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     Muls(score[c0], score[c0], float(tiling_.scaleValue), kRepeatLanes, stepRows,
@@ -965,48 +1042,67 @@ private:
                             scorePitch / kBlockLanes));
                 }
                 // score = -3.40282e+38 where atten_mask hides the key  (spec line 134)
-                PipeBarrier<PIPE_V>();
-                CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
-                    RoundUp(keys - hidingFrom, 128));
-                for (int64_t position = 1;
-                     position
-                         < (rowBegin + r0 + stepRows - 1) / work.heads
-                             - (rowBegin + r0) / work.heads + 1;
-                     ++position) {
+                if (firstHidden < keys) {
                     PipeBarrier<PIPE_V>();
-                    Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys], RoundMode::CAST_NONE,
-                        keys - hidingFrom);
+                    CompareScalar(attenMaskKeep_, attenMaskHalf_, half(0), CMPMODE::EQ,
+                        RoundUp(keys - hidingFrom, 128));
+                    for (int64_t position = 1;
+                         position
+                             < (rowBegin + r0 + stepRows - 1) / work.heads
+                                 - (rowBegin + r0) / work.heads + 1;
+                         ++position) {
+                        PipeBarrier<PIPE_V>();
+                        Cast(attenMaskHalf_, attenMaskBytes[position * kTileKeys],
+                            RoundMode::CAST_NONE, keys - hidingFrom);
+                        PipeBarrier<PIPE_V>();
+                        CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
+                            half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
+                    }
+                    // Lanes after the last key are excluded from the maximum, and from the sum.
+                    if (keys % kRepeatLanes != 0) {
+                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                            -__builtin_inff(), stepRows, scorePitch);
+                    }
                     PipeBarrier<PIPE_V>();
-                    CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
-                        half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
-                }
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, scorePitch);
-                }
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    Select(score[row * scorePitch + hidingFrom],
-                        attenMaskKeep_[((rowBegin + r0 + row) / work.heads
-                            - (rowBegin + r0) / work.heads)
-                            * (kTileKeys / 8)],
-                        score[row * scorePitch + hidingFrom], float(kMaskedScore),
-                        SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
+                    for (int64_t row = 0; row < stepRows; ++row) {
+                        Select(score[row * scorePitch + hidingFrom],
+                            attenMaskKeep_[((rowBegin + r0 + row) / work.heads
+                                - (rowBegin + r0) / work.heads)
+                                * (kTileKeys / 8)],
+                            score[row * scorePitch + hidingFrom], float(kMaskedScore),
+                            SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
+                    }
+                } else {
+                    // Lanes after the last key are excluded from the maximum, and from the sum.
+                    if (keys % kRepeatLanes != 0) {
+                        PipeBarrier<PIPE_V>();
+                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                            -__builtin_inff(), stepRows, scorePitch);
+                    }
                 }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
                     rowsOfStep);
                 PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, stepRows - r8);
+                        Sub(score[c0 + r8 * scorePitch], score[c0 + r8 * scorePitch],
+                            rowBlocks_[r8 * (2 * kBlockLanes) + kRepeatLanes
+                                - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, scorePitch / kBlockLanes,
+                                scorePitch / kBlockLanes, 1));
+                    }
+                }
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
                     Exp(score[c0], score[c0], kRepeatLanes, stepRows,
                         UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
                             scorePitch / kBlockLanes));
                 }
-                AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
-                    stepRows);
+                DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
+                AddHeads(work.heads, keys, scorePitch, r0, stepRows);
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
@@ -1108,50 +1204,43 @@ private:
                             kSortGroup * kRecordLanes);
                     }
                 }
-                for (int64_t firstMerged = 0;
-                     firstMerged < stepPositions;
-                     firstMerged += kMergedPositions) {
-                    const int64_t endMerged = MinOf(firstMerged + kMergedPositions, stepPositions);
-                    for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t position = firstMerged; position < endMerged; ++position) {
-                            {
-                                const uint16_t sizes[4] =
-                                    {static_cast<uint16_t>(kSortGroup),
-                                        static_cast<uint16_t>(kSortGroup),
-                                        static_cast<uint16_t>(MinOf(kSortGroup,
-                                            MaxOf(0, (groups - part - 1) * kSortGroup))),
-                                        static_cast<uint16_t>(MinOf(kSortGroup,
-                                            MaxOf(0, (groups - part - 2) * kSortGroup)))};
-                                // a bit a list, up to the last one with records; two at least
-                                uint16_t validLists = 0b0011;
-                                if (sizes[3] > 0) {
-                                    validLists = 0b1111;
-                                } else if (sizes[2] > 0) {
-                                    validLists = 0b0111;
-                                }
-                                MrgSort(blockTerm_[(position - firstMerged) * (4 * kSortGroup)
-                                    * kRecordLanes],
-                                    MrgSortSrcList<float>(
-                                        best_[(position0 + position) * kSortGroup * kRecordLanes],
-                                        blockRecords_[(position * positionLanes + part * kSortGroup)
-                                            * kRecordLanes],
-                                        blockRecords_[(position * positionLanes
-                                            + MinOf(part + 1, groups - 1) * kSortGroup)
-                                            * kRecordLanes],
-                                        blockRecords_[(position * positionLanes
-                                            + MinOf(part + 2, groups - 1) * kSortGroup)
-                                            * kRecordLanes]),
-                                    MrgSort4Info(sizes, false, validLists, 1));
+                for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        {
+                            const uint16_t sizes[4] =
+                                {static_cast<uint16_t>(kSortGroup),
+                                    static_cast<uint16_t>(kSortGroup),
+                                    static_cast<uint16_t>(MinOf(kSortGroup,
+                                        MaxOf(0, (groups - part - 1) * kSortGroup))),
+                                    static_cast<uint16_t>(MinOf(kSortGroup,
+                                        MaxOf(0, (groups - part - 2) * kSortGroup)))};
+                            // a bit a list, up to the last one with records; two at least
+                            uint16_t validLists = 0b0011;
+                            if (sizes[3] > 0) {
+                                validLists = 0b1111;
+                            } else if (sizes[2] > 0) {
+                                validLists = 0b0111;
                             }
+                            MrgSort(lanes_[position * (4 * kSortGroup) * kRecordLanes],
+                                MrgSortSrcList<float>(
+                                    best_[(position0 + position) * kSortGroup * kRecordLanes],
+                                    blockRecords_[(position * positionLanes + part * kSortGroup)
+                                        * kRecordLanes],
+                                    blockRecords_[(position * positionLanes
+                                        + MinOf(part + 1, groups - 1) * kSortGroup)
+                                        * kRecordLanes],
+                                    blockRecords_[(position * positionLanes
+                                        + MinOf(part + 2, groups - 1) * kSortGroup)
+                                        * kRecordLanes]),
+                                MrgSort4Info(sizes, false, validLists, 1));
                         }
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t position = firstMerged; position < endMerged; ++position) {
-                            DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
-                                blockTerm_[(position - firstMerged) * (4 * kSortGroup)
-                                    * kRecordLanes],
-                                kSortGroup * kRecordLanes);
-                        }
+                    }
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
+                            lanes_[position * (4 * kSortGroup) * kRecordLanes],
+                            kSortGroup * kRecordLanes);
                     }
                 }
             }
@@ -1268,14 +1357,9 @@ private:
                             outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
                             rows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        // result = weighted sums / rowSum, which the selection has inverted
-                        SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
-                            kRowsPerVector);
+                        // result = weighted sums: of probabilities
                         WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        PipeBarrier<PIPE_V>();
-                        MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
                         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                        PipeBarrier<PIPE_V>();
                         Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                         StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
@@ -1296,14 +1380,18 @@ private:
                                 kCoreStatisticOutAt
                                     + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
                         WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                        PipeBarrier<PIPE_V>();
                         SpreadOverBlocks<1>(coreStatisticOut, rowMax_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         // -inf in rows without a key
                         SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         PipeBarrier<PIPE_V>();
+                        Maxs(lanes_, lanes_, float(kSmallest * kFoldedLanes),
+                            kRowsPerVector * kBlockLanes);
+                        PipeBarrier<PIPE_V>();
                         CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
-                            CMPMODE::GT, kRowsPerVector * kBlockLanes);
+                            CMPMODE::NE, kRowsPerVector * kBlockLanes);
                         PipeBarrier<PIPE_V>();
                         Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, -__builtin_inff(),
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
@@ -1325,10 +1413,6 @@ private:
                     SpreadOverBlocks<1>(coreStatisticOut, rowSum_[itemSlot * kRowsPerVector],
                         kRowsPerVector);
                     // 0.0 in rows without a key
-                    SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector], kRowsPerVector);
-                    PipeBarrier<PIPE_V>();
-                    CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
-                        CMPMODE::GT, kRowsPerVector * kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, 0.0f,
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
@@ -1388,8 +1472,11 @@ private:
                     SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
+                    Maxs(resultBlocks_, resultBlocks_, float(kSmallest * kFoldedLanes),
+                        kResultRowsPerStep * kBlockLanes);
+                    PipeBarrier<PIPE_V>();
                     CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
-                        CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
+                        CMPMODE::NE, kResultRowsPerStep * kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1408,11 +1495,6 @@ private:
                 SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 // 0.0 in rows without a key
-                SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kResultRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
-                    CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1494,9 +1576,9 @@ private:
     GlobalTensor<int32_t> topkIndicesOutGm_;
     GlobalTensor<float> softmaxMaxOutGm_;
     GlobalTensor<float> softmaxSumOutGm_;
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     // ends of the keys that positions see, and their first hidden keys
     GlobalTensor<int32_t> keyEndsGm_;
-    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 

@@ -46,7 +46,8 @@ constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // positions whose lists are merged at once
-constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
+constexpr int64_t kMergedPositions =
+    kRowsPerStep * 2 * kFoldedLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
@@ -84,6 +85,8 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
+static_assert(kMergedPositions >= kBlockScoreLanes / kRepeatLanes,
+    "the place of folded lanes has the merged lists of a step, or of a part");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
@@ -93,7 +96,7 @@ static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
 // UB
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    kScoreSlot = (kRowsPerStep * kTileKeys + kRowsPerStep * 2 * kBlockLanes) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: atten_mask of the positions
     kAttenMaskBytesSlot =
@@ -108,7 +111,7 @@ constexpr uint32_t
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
+    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
     kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
     // best blocks of each position, sorted records
@@ -145,7 +148,7 @@ constexpr uint32_t
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kRowInverseSlot = kRing * kRowsPerVector * 4,  // 1 / rowSum of each row, of items in flight
+    kRowInverseSlot = kRowsPerStep * 2 * 4,  // 1 / rowSum of each row of a step
     kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kCoreHasKeysSlot =

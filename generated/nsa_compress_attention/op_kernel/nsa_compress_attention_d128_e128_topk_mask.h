@@ -122,6 +122,7 @@ public:
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             window_ = View<float>(ub_, kWindowAt);
             prob_ = View<T>(ub_, kProbAt);
+            lanes_ = View<float>(ub_, kLanesAt);
             blockRecords_ = View<float>(ub_, kBlockRecordsAt);
             laneNumber_ = View<int32_t>(ub_, kLaneNumberAt);
             laneOffset_ = View<int32_t>(ub_, kLaneOffsetAt);
@@ -132,7 +133,6 @@ public:
             selected_ = View<int32_t>(ub_, kSelectedAt);
             topkMaskHalf_ = View<half>(ub_, kTopkMaskHalfAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
-            lanes_ = View<float>(ub_, kLanesAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             ones_ = View<float>(ub_, kOnesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
@@ -556,54 +556,41 @@ private:
         }
     }
 
-    // Probabilities of a step's rows, from their exponentials, added to the sums of their
-    // positions.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t tiles, int64_t itemSlot, int64_t keys,
+    // Probabilities of a step's rows, from their exponentials.
+    __aicore__ inline void DivideBySums(int64_t tiles, int64_t itemSlot, int64_t keys,
         int64_t rowsOfStep, int64_t scorePitch, int64_t r0, int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
-        // score = score / rowSum, then added to the sums of its position
+        // score = score / rowSum
         if (tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
             PipeBarrier<PIPE_V>();
             Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 float(kSmallest), stepRows);
         }
         PipeBarrier<PIPE_V>();
-        Div(rowInverse_[r0 + itemSlot * kRowsPerVector], ones_,
-            rowSum_[r0 + itemSlot * kRowsPerVector], stepRows);
+        Div(rowInverse_, ones_, rowSum_[r0 + itemSlot * kRowsPerVector], stepRows);
         PipeBarrier<PIPE_V>();
-        SpreadOverBlocks<2>(rowBlocks_, rowInverse_[r0 + itemSlot * kRowsPerVector], rowsOfStep);
+        SpreadOverBlocks<2>(rowBlocks_, rowInverse_, rowsOfStep);
         PipeBarrier<PIPE_V>();
-        MulRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
-        if (heads % 2 == 0 && heads != 2) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 2) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
-                    keys);
+        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+            for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+                const int64_t groupRows = MinOf(8, stepRows - r8);
+                Mul(score[c0 + r8 * scorePitch], score[c0 + r8 * scorePitch],
+                    rowBlocks_[r8 * (2 * kBlockLanes) + kRepeatLanes
+                        - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+                    kRepeatLanes, groupRows,
+                    BinaryRepeatParams(1, 1, 0, scorePitch / kBlockLanes, scorePitch / kBlockLanes,
+                        1));
             }
         }
-        if (heads % 4 == 0 && heads != 4) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 4) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 2) * scorePitch],
-                    keys);
-            }
-        }
-        if (heads % 8 == 0 && heads != 8) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 8) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 4) * scorePitch],
-                    keys);
-            }
-        }
-        if (heads % 16 == 0 && heads != 16) {
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; row += 16) {
-                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 8) * scorePitch],
-                    keys);
-            }
-        }
-        // rows whose sum the first of them has by now
+    }
+
+    // Probabilities of a step's rows, added to the sums of their positions.
+    __aicore__ inline void AddHeads(int64_t heads, int64_t keys, int64_t scorePitch, int64_t r0,
+        int64_t stepRows)
+    {
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlot);
+        // rows whose sum the first of them has in the end
         int64_t addedRows = 1;
         if (heads % 16 == 0) {
             addedRows = 16;
@@ -614,18 +601,51 @@ private:
         } else if (heads % 2 == 0) {
             addedRows = 2;
         }
+        if (heads % 16 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                for (int64_t pair = row; pair < row + 8; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 8) * scorePitch], keys);
+                }
+            }
+        }
+        if (heads % 8 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                for (int64_t pair = row; pair < row + 4; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 4) * scorePitch], keys);
+                }
+            }
+        }
+        if (heads % 4 == 0) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                for (int64_t pair = row; pair < row + 2; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 2) * scorePitch], keys);
+                }
+            }
+        }
+        if (heads % 2 == 0 && heads != addedRows) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; row += addedRows) {
+                Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
+                    keys);
+            }
+        }
         if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
-                    score[(row + addedRows / 2) * scorePitch], keys);
+                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
+                Add(window_[sums], score[row * scorePitch], score[(row + 1) * scorePitch], keys);
             }
         } else {
             for (int64_t row = 0; row < stepRows; row += addedRows) {
+                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
                 PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
-                    keys);
+                Add(window_[sums], window_[sums], score[row * scorePitch], keys);
             }
         }
     }
@@ -653,7 +673,10 @@ private:
         const int64_t rowsOfStep =
             work.tiles == 1 && kTileKeys / 2 >= keys ? kRowsPerStep * 2 : kRowsPerStep;
         const int64_t scorePitch =
-            work.tiles == 1 && kTileKeys / 2 >= keys ? kTileKeys / 2 : kTileKeys;
+            work.tiles == 1
+                && kTileKeys / 2 >= keys
+                ? kTileKeys / 2 + kBlockLanes
+                : kTileKeys + kBlockLanes;
         CrossCoreWaitFlag(kScoreRingReady);
         if (tile < work.tiles) {
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
@@ -665,10 +688,13 @@ private:
                         * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (stepRows - 1) * scorePitch + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(tiling_.scaleValue), span);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Muls(score[c0], score[c0], float(tiling_.scaleValue), kRepeatLanes, stepRows,
+                        UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
+                            scorePitch / kBlockLanes));
+                }
                 // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
@@ -677,6 +703,7 @@ private:
                 }
                 // newMax = max(rowMax, row maximum of the tile); rescale = rowMax - newMax
                 if (kFoldedLanes * kBlockLanes > keys) {
+                    PipeBarrier<PIPE_V>();
                     Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
                 }
                 PipeBarrier<PIPE_V>();
@@ -699,9 +726,23 @@ private:
                 // score = exp(score - newMax)
                 SpreadOverBlocks<2>(rowBlocks_, newMax_, rowsOfStep);
                 PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, stepRows - r8);
+                        Sub(score[c0 + r8 * scorePitch], score[c0 + r8 * scorePitch],
+                            rowBlocks_[r8 * (2 * kBlockLanes) + kRepeatLanes
+                                - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, scorePitch / kBlockLanes,
+                                scorePitch / kBlockLanes, 1));
+                    }
+                }
                 PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Exp(score[c0], score[c0], kRepeatLanes, stepRows,
+                        UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
+                            scorePitch / kBlockLanes));
+                }
                 // rescale = exp(rowMax - newMax)
                 Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                     stepRows);
@@ -729,15 +770,22 @@ private:
                     Add(rowSum_[r0 + itemSlot * kRowsPerVector],
                         rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
                 }
+                if (work.tiles == 1) {
+                    DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
+                }
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                Cast(prob_, score, RoundMode::CAST_RINT, span);
+                PipeBarrier<PIPE_V>();
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Cast(prob_[c0], score[c0], RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                        UnaryRepeatParams(1, 1, (scorePitch - kBlockLanes) / 16,
+                            scorePitch / kBlockLanes));
+                }
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                 StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, stepRows, keys, kTileKeys, scorePitch);
+                    prob_, stepRows, keys, kTileKeys, scorePitch - kBlockLanes);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
-                    AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
-                        stepRows);
+                    AddHeads(work.heads, keys, scorePitch, r0, stepRows);
                 }
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
@@ -754,10 +802,13 @@ private:
                         * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (stepRows - 1) * scorePitch + RoundUp(keys, kRepeatLanes);
                 // score * scale_value  (spec line 133)
                 WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(tiling_.scaleValue), span);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Muls(score[c0], score[c0], float(tiling_.scaleValue), kRepeatLanes, stepRows,
+                        UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
+                            scorePitch / kBlockLanes));
+                }
                 // Lanes after the last key are excluded from the maximum, and from the sum.
                 if (keys % kRepeatLanes != 0) {
                     PipeBarrier<PIPE_V>();
@@ -768,11 +819,25 @@ private:
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
                     rowsOfStep);
                 PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, scorePitch);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+                        const int64_t groupRows = MinOf(8, stepRows - r8);
+                        Sub(score[c0 + r8 * scorePitch], score[c0 + r8 * scorePitch],
+                            rowBlocks_[r8 * (2 * kBlockLanes) + kRepeatLanes
+                                - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+                            kRepeatLanes, groupRows,
+                            BinaryRepeatParams(1, 1, 0, scorePitch / kBlockLanes,
+                                scorePitch / kBlockLanes, 1));
+                    }
+                }
                 PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                AddHeads(work.heads, work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0,
-                    stepRows);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Exp(score[c0], score[c0], kRepeatLanes, stepRows,
+                        UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
+                            scorePitch / kBlockLanes));
+                }
+                DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
+                AddHeads(work.heads, keys, scorePitch, r0, stepRows);
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ ^= 1;
             }
@@ -896,50 +961,43 @@ private:
                             kSortGroup * kRecordLanes);
                     }
                 }
-                for (int64_t firstMerged = 0;
-                     firstMerged < stepPositions;
-                     firstMerged += kMergedPositions) {
-                    const int64_t endMerged = MinOf(firstMerged + kMergedPositions, stepPositions);
-                    for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t position = firstMerged; position < endMerged; ++position) {
-                            {
-                                const uint16_t sizes[4] =
-                                    {static_cast<uint16_t>(kSortGroup),
-                                        static_cast<uint16_t>(kSortGroup),
-                                        static_cast<uint16_t>(MinOf(kSortGroup,
-                                            MaxOf(0, (groups - part - 1) * kSortGroup))),
-                                        static_cast<uint16_t>(MinOf(kSortGroup,
-                                            MaxOf(0, (groups - part - 2) * kSortGroup)))};
-                                // a bit a list, up to the last one with records; two at least
-                                uint16_t validLists = 0b0011;
-                                if (sizes[3] > 0) {
-                                    validLists = 0b1111;
-                                } else if (sizes[2] > 0) {
-                                    validLists = 0b0111;
-                                }
-                                MrgSort(blockTerm_[(position - firstMerged) * (4 * kSortGroup)
-                                    * kRecordLanes],
-                                    MrgSortSrcList<float>(
-                                        best_[(position0 + position) * kSortGroup * kRecordLanes],
-                                        blockRecords_[(position * positionLanes + part * kSortGroup)
-                                            * kRecordLanes],
-                                        blockRecords_[(position * positionLanes
-                                            + MinOf(part + 1, groups - 1) * kSortGroup)
-                                            * kRecordLanes],
-                                        blockRecords_[(position * positionLanes
-                                            + MinOf(part + 2, groups - 1) * kSortGroup)
-                                            * kRecordLanes]),
-                                    MrgSort4Info(sizes, false, validLists, 1));
+                for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        {
+                            const uint16_t sizes[4] =
+                                {static_cast<uint16_t>(kSortGroup),
+                                    static_cast<uint16_t>(kSortGroup),
+                                    static_cast<uint16_t>(MinOf(kSortGroup,
+                                        MaxOf(0, (groups - part - 1) * kSortGroup))),
+                                    static_cast<uint16_t>(MinOf(kSortGroup,
+                                        MaxOf(0, (groups - part - 2) * kSortGroup)))};
+                            // a bit a list, up to the last one with records; two at least
+                            uint16_t validLists = 0b0011;
+                            if (sizes[3] > 0) {
+                                validLists = 0b1111;
+                            } else if (sizes[2] > 0) {
+                                validLists = 0b0111;
                             }
+                            MrgSort(lanes_[position * (4 * kSortGroup) * kRecordLanes],
+                                MrgSortSrcList<float>(
+                                    best_[(position0 + position) * kSortGroup * kRecordLanes],
+                                    blockRecords_[(position * positionLanes + part * kSortGroup)
+                                        * kRecordLanes],
+                                    blockRecords_[(position * positionLanes
+                                        + MinOf(part + 1, groups - 1) * kSortGroup)
+                                        * kRecordLanes],
+                                    blockRecords_[(position * positionLanes
+                                        + MinOf(part + 2, groups - 1) * kSortGroup)
+                                        * kRecordLanes]),
+                                MrgSort4Info(sizes, false, validLists, 1));
                         }
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t position = firstMerged; position < endMerged; ++position) {
-                            DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
-                                blockTerm_[(position - firstMerged) * (4 * kSortGroup)
-                                    * kRecordLanes],
-                                kSortGroup * kRecordLanes);
-                        }
+                    }
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
+                            lanes_[position * (4 * kSortGroup) * kRecordLanes],
+                            kSortGroup * kRecordLanes);
                     }
                 }
             }
@@ -1059,14 +1117,9 @@ private:
                             outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
                             rows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        // result = weighted sums / rowSum, which the selection has inverted
-                        SpreadOverBlocks<2>(lanes_, rowInverse_[itemSlot * kRowsPerVector],
-                            kRowsPerVector);
+                        // result = weighted sums: of probabilities
                         WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        PipeBarrier<PIPE_V>();
-                        MulRows<2>(score, lanes_, rows, kPaddedValueSize, kPaddedValueSize);
                         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                        PipeBarrier<PIPE_V>();
                         Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                         StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
@@ -1087,14 +1140,18 @@ private:
                                 kCoreStatisticOutAt
                                     + coreStatisticOutSlot_ * kCoreStatisticOutSlot);
                         WaitFlag<HardEvent::MTE3_V>(kCoreStatisticOutFree + coreStatisticOutSlot_);
+                        PipeBarrier<PIPE_V>();
                         SpreadOverBlocks<1>(coreStatisticOut, rowMax_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         // -inf in rows without a key
                         SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector],
                             kRowsPerVector);
                         PipeBarrier<PIPE_V>();
+                        Maxs(lanes_, lanes_, float(kSmallest * kFoldedLanes),
+                            kRowsPerVector * kBlockLanes);
+                        PipeBarrier<PIPE_V>();
                         CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
-                            CMPMODE::GT, kRowsPerVector * kBlockLanes);
+                            CMPMODE::NE, kRowsPerVector * kBlockLanes);
                         PipeBarrier<PIPE_V>();
                         Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, -__builtin_inff(),
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
@@ -1116,10 +1173,6 @@ private:
                     SpreadOverBlocks<1>(coreStatisticOut, rowSum_[itemSlot * kRowsPerVector],
                         kRowsPerVector);
                     // 0.0 in rows without a key
-                    SpreadOverBlocks<1>(lanes_, rowSum_[itemSlot * kRowsPerVector], kRowsPerVector);
-                    PipeBarrier<PIPE_V>();
-                    CompareScalar(coreHasKeys_, lanes_, float(kSmallest * kFoldedLanes),
-                        CMPMODE::GT, kRowsPerVector * kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(coreStatisticOut, coreHasKeys_, coreStatisticOut, 0.0f,
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kRowsPerVector * kBlockLanes);
@@ -1179,8 +1232,11 @@ private:
                     SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                         kResultRowsPerStep);
                     PipeBarrier<PIPE_V>();
+                    Maxs(resultBlocks_, resultBlocks_, float(kSmallest * kFoldedLanes),
+                        kResultRowsPerStep * kBlockLanes);
+                    PipeBarrier<PIPE_V>();
                     CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
-                        CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
+                        CMPMODE::NE, kResultRowsPerStep * kBlockLanes);
                     PipeBarrier<PIPE_V>();
                     Select(statisticOut, rowHasKeys_, statisticOut, -__builtin_inff(),
                         SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);
@@ -1199,11 +1255,6 @@ private:
                 SpreadOverBlocks<1>(statisticOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 // 0.0 in rows without a key
-                SpreadOverBlocks<1>(resultBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kResultRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                CompareScalar(rowHasKeys_, resultBlocks_, float(kSmallest * kFoldedLanes),
-                    CMPMODE::GT, kResultRowsPerStep * kBlockLanes);
                 PipeBarrier<PIPE_V>();
                 Select(statisticOut, rowHasKeys_, statisticOut, 0.0f,
                     SELMODE::VSEL_TENSOR_SCALAR_MODE, kResultRowsPerStep * kBlockLanes);

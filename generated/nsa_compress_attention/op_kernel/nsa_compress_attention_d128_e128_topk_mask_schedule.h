@@ -46,7 +46,8 @@ constexpr int64_t kWindowLead = (kWindowBefore + 127) / 128 * 128;
 // lanes of a position: a tile and its surroundings
 constexpr int64_t kWindowRow = (kTileKeys + 8 + kWindowBefore + 127) / 128 * 128;
 // positions whose lists are merged at once
-constexpr int64_t kMergedPositions = kBlockScoreLanes / (4 * kSortGroup * kRecordLanes);
+constexpr int64_t kMergedPositions =
+    kRowsPerStep * 2 * kFoldedLanes / (4 * kSortGroup * kRecordLanes);
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 constexpr int64_t kKeyBlock = kBaseN * kPaddedHeadSize;  // elements of a block of keys
@@ -74,6 +75,8 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
+static_assert(kMergedPositions >= kBlockScoreLanes / kRepeatLanes,
+    "the place of folded lanes has the merged lists of a step, or of a part");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
@@ -86,13 +89,14 @@ constexpr uint32_t
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlot = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
     kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
+    kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kBlockRecordsSlot = kBlockScoreLanes * kRecordLanes * 4,  // blocks of a tile, sorted in groups
     // 2 slots: a row statistic, one block a row
     kCoreStatisticOutSlot = kRowsPerVector * kBlockLanes * 4,
     kLaneNumberSlot = kBlockScoreLanes * 4,  // block of each lane of a position
     kLaneOffsetSlot = kBlockScoreLanes * 4,  // bytes to the first key of each lane's block
     kBlockScoreSlot = kBlockScoreLanes * 4,  // score of each lane's block
-    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores; then best blocks and new ones
+    kBlockTermSlot = kBlockScoreLanes * 4,  // one term of the scores
     kBlockNumberSlot = kBlockScoreLanes * 4,  // number of each lane's block
     // best blocks of each position, sorted records
     kBestSlot = (kRowsPerVector < 8 ? kRowsPerVector : 8) * (kSortGroup * kRecordLanes) * 4,
@@ -104,8 +108,7 @@ constexpr uint32_t
     // 2 slots: a row statistic, one block a row
     kStatisticOutSlot = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kLanesSlot = kRowsPerStep * 2 * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kScoreSlot = (kRowsPerStep * kTileKeys + kRowsPerStep * 2 * kBlockLanes) * 4,
     kRowBlocksSlot = kRowsPerStep * 2 * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kOnesSlot = kRowsPerStep * 2 * 4,  // 1 for each row of a step, to invert its sum
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
@@ -117,7 +120,7 @@ constexpr uint32_t
     kTileStatSlot =
         (kRowsPerStep * 2 > kResultRowsPerStep ? kRowsPerStep * 2 : kResultRowsPerStep) * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
-    kRowInverseSlot = kRing * kRowsPerVector * 4,  // 1 / rowSum of each row, of items in flight
+    kRowInverseSlot = kRowsPerStep * 2 * 4,  // 1 / rowSum of each row of a step
     kBlockBitsSlot = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kCoreHasKeysSlot =
@@ -128,7 +131,8 @@ constexpr uint32_t
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlot,
-    kProbAt = kWindowAt + kWindowSlot, kBlockRecordsAt = (kProbAt + kProbSlot + 255) / 256 * 256,
+    kProbAt = kWindowAt + kWindowSlot, kLanesAt = kProbAt + kProbSlot,
+    kBlockRecordsAt = (kLanesAt + kLanesSlot + 255) / 256 * 256,
     kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlot,
     kLaneNumberAt = kCoreStatisticOutAt + 2 * kCoreStatisticOutSlot,
     kLaneOffsetAt = kLaneNumberAt + kLaneNumberSlot,
@@ -141,12 +145,11 @@ constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulator
     kResultBlocksAt = kTopkMaskHalfAt + kTopkMaskHalfSlot,
     kStatisticOutAt = kResultBlocksAt + kResultBlocksSlot,
     kScoreAt = kStatisticOutAt + 2 * kStatisticOutSlot + kHalfBankRow,
-    kLanesAt = kScoreAt + 2 * kScoreSlot, kRowBlocksAt = kLanesAt + kLanesSlot,
-    kOnesAt = kRowBlocksAt + kRowBlocksSlot, kRowMaxAt = kOnesAt + kOnesSlot,
-    kRowSumAt = kRowMaxAt + kRowMaxSlot, kNewMaxAt = kRowSumAt + kRowSumSlot,
-    kTileStatAt = kNewMaxAt + kNewMaxSlot, kRescaleAt = kTileStatAt + kTileStatSlot,
-    kRowInverseAt = kRescaleAt + kRescaleSlot, kBlockBitsAt = kRowInverseAt + kRowInverseSlot,
-    kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
+    kRowBlocksAt = kScoreAt + 2 * kScoreSlot, kOnesAt = kRowBlocksAt + kRowBlocksSlot,
+    kRowMaxAt = kOnesAt + kOnesSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
+    kNewMaxAt = kRowSumAt + kRowSumSlot, kTileStatAt = kNewMaxAt + kNewMaxSlot,
+    kRescaleAt = kTileStatAt + kTileStatSlot, kRowInverseAt = kRescaleAt + kRescaleSlot,
+    kBlockBitsAt = kRowInverseAt + kRowInverseSlot, kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlot,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlot, kUbEnd = kRowHasKeysAt + kRowHasKeysSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 static_assert(kBlockBitsSlot % 32 == 0, "slots of UB are aligned");

@@ -75,8 +75,8 @@ struct NsaCompressAttentionTiling {
     int64_t probRingPart;  // bytes of one block's probRing
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t topkMaskStrideQ;  // elements between neighbours of topk_mask along Q
-    int64_t keyCapacityScalar;  // keys of a row, at most
     int64_t attenMaskStrideQ;  // elements between neighbours of atten_mask along Q
+    int64_t keyCapacityScalar;  // keys of a row, at most
     // bytes from the workspace to the ends of the keys that positions see, and their first hidden
     // keys
     int64_t keyEndsOffset;
