@@ -182,11 +182,10 @@ def _of_positions(context: Context, node: nodes.Replace, mask: nodes.Input) -> M
 
     def where_hidden(*statements: Statement) -> list[Statement]:
         """What is done where a key of the tile is hidden from the step, as far as bytes tell."""
-        hides = FIRST_HIDDEN - FIRST_KEY < KEYS
-        return [If(condition=hides, then=seq(*statements))] if told else list(statements)
+        return [If(condition=FIRST_HIDDEN < KEYS, then=seq(*statements))] if told else list(statements)
 
     def from_first_hidden() -> list[Statement]:
-        hidden = maximum(0, minimum(FIRST_HIDDEN - FIRST_KEY, KEYS - 1))
+        hidden = maximum(0, minimum(FIRST_HIDDEN, KEYS - 1))
         from_repeat = Let(symbol=_HIDING, value=hidden // REPEAT_LANES * REPEAT_LANES)
         return [first_hidden(context, first, positions), from_repeat]
 

@@ -17,7 +17,7 @@ from attndsl.expr import Expr, Symbol
 from attndsl.expr.reductions import Fold
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_QUERY, LOWEST, QUERIES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, FIRST_QUERY, LOWEST, QUERIES
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.statements import Let
 
@@ -74,11 +74,11 @@ def told_end(context: Context) -> Expr | None:
 
 
 def first_hidden(context: Context, first: Expr, positions: Expr) -> Let:
-    """The first key that is hidden from one of so many positions, from ``first`` of the task on, where the
-    mask tells it."""
+    """The first key of the tile, and after, that is hidden from one of so many positions, from ``first`` of
+    the task on, where the mask tells it: negative for one before the tile."""
     keys = context.host(context.signature.extents["T"])
     largest = _largest(context, 1, "FirstHidden", FIRST_QUERY + first, positions)
-    return Let(symbol=FIRST_HIDDEN, value=TOLD * keys - largest)
+    return Let(symbol=FIRST_HIDDEN, value=TOLD * keys - FIRST_KEY - largest)
 
 
 def _largest(

@@ -22,7 +22,7 @@ from attndsl.tile.buffers import Buffer, Region
 from attndsl.tile.instructions import Binary, WithScalar
 from attndsl.tile.statements import For, If, Let, Note, Seq, Statement, seq
 
-_ROW, _PAIR, _ADDED = Symbol("row"), Symbol("pair"), Symbol("addedRows")
+_ROW, _PAIR, _ADDED, _PLACE = Symbol("row"), Symbol("pair"), Symbol("addedRows"), Symbol("sums")
 
 
 def divide_by_sums(context: Context) -> list[Statement]:
@@ -79,14 +79,15 @@ def _add_pairs(context: Context, apart: int) -> If:
     """
     score = vector_buffers(context).score
 
-    def add(pair: Expr) -> Statement:
-        first, second = (_probabilities(context, _ROW + pair + after) for after in (0, apart))
+    def add(row: Expr) -> Statement:
+        first, second = (_probabilities(context, row + after) for after in (0, apart))
         return Binary(op="Add", dst=first, first=first, second=second)
 
     if apart == 1:
-        each, needed = add(Const(0)), (HEADS % 2 == 0) & (HEADS != _ADDED)
+        each, needed = add(_ROW), (HEADS % 2 == 0) & (HEADS != _ADDED)
     else:
-        each = For(var=_PAIR, end=Const(apart), body=seq(add(_PAIR)), disjoint=(score,), runs=True)
+        body, end = seq(add(_PAIR)), _ROW + apart
+        each = For(var=_PAIR, begin=_ROW, end=end, body=body, disjoint=(score,), runs=True)
         needed = HEADS % (2 * apart) == 0
     loop = For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(each), disjoint=(score,), runs=True)
     return If(condition=needed, then=seq(loop))
@@ -107,14 +108,15 @@ def _probabilities(context: Context, row: Expr) -> Region:
 def _add_rows(context: Context) -> If:
     """Rows of sums to those of their positions. A position whose last two they are gets the sum of these:
     a step has all its heads, so that there is nothing to add it to."""
-    place = (R0 + _ROW) // HEADS * pitch(context) + lead(context)
-    sums = whole(selection_buffers(context).window, place, KEYS)
+    place = Let(symbol=_PLACE, value=(R0 + _ROW) // HEADS * pitch(context) + lead(context))
+    sums = whole(selection_buffers(context).window, _PLACE, KEYS)
     first, second = (_probabilities(context, _ROW + after) for after in (0, 1))
     finish = Binary(op="Add", dst=sums, first=first, second=second)
     add = Binary(op="Add", dst=sums, first=sums, second=first)
 
     def over_rows(one: Binary, *disjoint: Buffer) -> Seq:
-        return seq(For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=seq(one), disjoint=disjoint, runs=True))
+        body = seq(place, one)
+        return seq(For(var=_ROW, end=STEP_ROWS, step=_ADDED, body=body, disjoint=disjoint, runs=True))
 
     return If(
         condition=(HEADS == _ADDED) & (HEADS != 1),

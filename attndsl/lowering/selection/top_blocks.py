@@ -126,17 +126,21 @@ def merge_into_best(context: Context) -> list[Statement]:
         _each_position(b.records, sort),
         Note(text="an item's first group is its best so far; others are merged, three at a time"),
         If(condition=FIRST_BLOCK == 0, then=seq(_each_position(b.best, begin))),
-        For(
-            var=_MERGED,
-            end=STEP_POSITIONS,
-            step=merged_positions(context),
-            body=seq(
-                Let(symbol=_MERGED_END, value=minimum(_MERGED + merged_positions(context), STEP_POSITIONS)),
-                _merge(context),
-            ),
-            runs=True,
-        ),
+        _merges(context),
     ]
+
+
+def _merges(context: Context) -> For:
+    """All positions of a step at once, where there is a place for their merged lists; else some at a time."""
+    merged, most = merged_positions(context), lanes_of(context) // REPEAT_LANES
+    at_once = int(merged.value) >= int(most.evaluate({}))
+    fits = merged >= most if at_once else merged < most
+    context.inventory.require(fits, "the place of folded lanes has the merged lists of a step, or of a part")
+    if at_once:
+        return _merge(context, Const(0), STEP_POSITIONS)
+    some = Let(symbol=_MERGED_END, value=minimum(_MERGED + merged, STEP_POSITIONS))
+    body = seq(some, _merge(context, _MERGED, _MERGED_END))
+    return For(var=_MERGED, end=STEP_POSITIONS, step=merged, body=body, runs=True)
 
 
 def _each_position(touched: Buffer, *body: Statement, begin: Expr = _ZERO, end: Expr = STEP_POSITIONS) -> For:
@@ -144,10 +148,11 @@ def _each_position(touched: Buffer, *body: Statement, begin: Expr = _ZERO, end: 
     return For(var=POSITION, begin=begin, end=end, body=seq(*body), disjoint=(touched,), runs=True)
 
 
-def _merge(context: Context) -> For:
-    """The best of positions and up to three further groups: the first of all of them are the best now."""
-    b = selection_buffers(context)
-    place = (POSITION - _MERGED) * (MERGED_LISTS * KEPT)
+def _merge(context: Context, begin: Expr, end: Expr) -> For:
+    """The best of positions ``begin .. end - 1`` and up to three further groups: the first of all are the
+    best now. Softmax has left the place of the merged lists."""
+    b, merged = selection_buffers(context), vector_buffers(context).lanes
+    place = (POSITION - begin) * (MERGED_LISTS * KEPT)
 
     def group(number: int) -> Region:
         if number == 0:
@@ -158,7 +163,6 @@ def _merge(context: Context) -> For:
         return records(b.records, lies, minimum(SORT_GROUP, left))
 
     best = _best(b, POSITION0 + POSITION)
-    merged = vector_buffers(context).lanes  # softmax has left it
     merge = MergeSorted(
         dst=records(merged, place, MERGED_LISTS * KEPT),
         first=best,
@@ -173,8 +177,8 @@ def _merge(context: Context) -> For:
         end=_GROUPS,
         step=Const(MERGED_LISTS - 1),
         body=seq(
-            _each_position(merged, merge, begin=_MERGED, end=_MERGED_END),
-            _each_position(b.best, copy, begin=_MERGED, end=_MERGED_END),
+            _each_position(merged, merge, begin=begin, end=end),
+            _each_position(b.best, copy, begin=begin, end=end),
         ),
     )
 
