@@ -66,6 +66,14 @@ def key_bias(context: Context, node: nodes.Elementwise) -> Modifier | None:
     )
 
 
+def has_key_biases(context: Context) -> bool:
+    """Whether something that differs from key to key is added to scores, or multiplied with them."""
+    elementwise = (each for each in context.attention.modifiers if isinstance(each, nodes.Elementwise))
+    return any(
+        has_keys(operand) and not has_scores(operand) for each in elementwise for operand in each.inputs
+    )
+
+
 def _prepared(context: Context, bias: _Bias, numbers: Buffer, biases: Buffer) -> list[Statement]:
     """The tile's positions, from that of the task's first row on, and the biases of its keys for one head."""
     first, _ = context.rows.task_positions()
