@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attndsl.expr import Const, Expr, Symbol
+from attndsl.expr import Const, Expr, Symbol, ceil_div
 from attndsl.graph import nodes
 from attndsl.lowering.attention.gathered_sums import no_growth, read_growth
 from attndsl.lowering.attention.item_steps import first_step, is_later
@@ -77,14 +77,15 @@ def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> 
     read, meaning = read_growth(context), "a row whose sum is no larger has no weight that is too large"
     least = context.inventory.constant("largestSum", _LARGEST_SUM, meaning)
     assert sums.of_tile is not None
-    by_step = sums.of_tile.region(0, rows // step, step, step)
+    by_step = sums.of_tile.region(0, ceil_div(ROWS, step), step, step)
     largest, negated = (whole(each, 0, rows // step) for each in (b.tile_stat, read))
     tried = seq(
         Fill(dst=whole(b.rescale, tile_row(context, Const(0)), ROWS), value=Const(1.0), where=where),
         no_growth(context),
         in_steps(ROWS, context.rows_of_step, kept, where),
-        *sums.if_rows(*sums.reduced, RowReduce(op="Max", dst=largest, src=by_step)),
+        *sums.if_rows(*sums.of_whole_steps, RowReduce(op="Max", dst=largest, src=by_step)),
     )
+    first = seq(Fill(dst=largest, value=Const(0), where=where))
 
     def again(r0: Expr, count: Expr) -> list[Statement]:
         is_above = IsBelow(symbol=_ABOVE, src=whole(read, R0 // step, 1), bound=-least, where=where)
@@ -98,7 +99,7 @@ def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> 
         in_steps(ROWS, context.rows_of_step, again, where),
     )
     return [
-        If(condition=is_later(context), then=tried, where=where),
+        If(condition=is_later(context), then=tried, otherwise=first, where=where),
         Alloc(buffers=(read,), body=rest),
         *sums.if_rows(*sums.added),
     ]

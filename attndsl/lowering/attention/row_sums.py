@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, ceil_div, select
+from attndsl.expr import Const, Expr, ceil_div, round_up, select
 from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
@@ -30,7 +30,7 @@ from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary, BlockReduce
+from attndsl.tile.instructions import Binary, BlockReduce, Fill
 from attndsl.tile.statements import If, Note, Statement, seq
 
 _NOTE = "rowSum = rowSum * rescale + row sum of the tile"
@@ -43,14 +43,16 @@ class RowSums:
     Attributes:
         of_exponentials: in a step of rows, once ``score`` holds their exponentials.
         of_rounded: in a step of rows, once ``score`` holds what the cube takes.
-        reduced: after all steps of rows, makes the sums of the tile in ``of_tile``; ``reduced_step``: those
-            of the rows of a step. ``added``: adds them to the running ones.
+        reduced: after all steps of rows, makes the tile's sums in ``of_tile``; ``of_whole_steps``: with 0
+            for rows that the last step lacks; ``reduced_step``: those of the rows of a step.
+        added: adds them to the running ones.
     """
 
     of_exponentials: Sequence[Statement] = ()
     of_rounded: Sequence[Statement] = ()
     reduced: Sequence[Statement] = ()
     reduced_step: Sequence[Statement] = ()
+    of_whole_steps: Sequence[Statement] = ()
     added: Sequence[Statement] = ()
     of_tile: Buffer | None = None
     where: SourceLine = UNKNOWN_LINE
@@ -165,14 +167,17 @@ def _at_once(context: Context, left: str) -> RowSums:
     row_sum = whole(b.row_sum, state_row(context, Const(0)), ROWS)
     rescale = whole(b.rescale, tile_row(context, Const(0)), ROWS)
 
-    def reduced(first: Expr, rows: Expr) -> list[Statement]:
-        to_blocks = []
-        place = blocks.region(first * STATISTIC_LANES, rows, STATISTIC_LANES, STATISTIC_LANES)
+    def reduced(first: Expr, rows: Expr, defined: Expr | None = None) -> list[Statement]:
+        """``defined``: so many rows have sums, 0 where there are none."""
+        to_blocks, groups = list[Statement](), ceil_div(rows if defined is None else defined, STATISTIC_LANES)
         if left == "lanes":
             width = folded_lanes(context)
+            place = blocks.region(first * STATISTIC_LANES, rows, STATISTIC_LANES, STATISTIC_LANES)
             folded = _lanes(context).region(first * width, rows, REPEAT_LANES, width)
-            to_blocks = [BlockReduce(op="Sum", dst=place, src=folded)]
-        groups = ceil_div(rows, STATISTIC_LANES)
+            to_blocks.append(BlockReduce(op="Sum", dst=place, src=folded))
+        if defined is not None:
+            none = whole(blocks, rows * STATISTIC_LANES, (defined - rows) * STATISTIC_LANES)
+            to_blocks.append(If(condition=rows < defined, then=seq(Fill(dst=none, value=Const(0)))))
         last = BlockReduce(
             op="Sum",
             dst=finished.region(first, groups, STATISTIC_LANES, STATISTIC_LANES),
@@ -184,6 +189,7 @@ def _at_once(context: Context, left: str) -> RowSums:
         of_exponentials=_folded(context, left),
         reduced=reduced(Const(0), ROWS),
         reduced_step=reduced(R0, STEP_ROWS),
+        of_whole_steps=reduced(Const(0), ROWS, round_up(ROWS, context.rows_of_scores)),
         added=[
             Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
             Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),
