@@ -74,6 +74,12 @@ def end_of_positions(context: Context, positions: tuple[Expr, Expr]) -> Expr | N
     return over_positions(context, bounds, minimum, positions)
 
 
+def first_of_positions(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:
+    """A key at or before the first that some query positions of the task see, the first and the last."""
+    bounds = [extreme(each.begin, low=True) for each in _intervals(context)]
+    return over_positions(context, bounds, maximum, positions)
+
+
 def row_ends(context: Context) -> tuple[Expr, ...]:
     """Ends of the keys that a row sees, expressions of b, n and i: of each mask that hides later keys."""
     return tuple(each.end for each in _intervals(context) if each.end is not None)
@@ -83,6 +89,12 @@ def later_positions_see_more(context: Context) -> bool:
     """Whether later query positions see more keys, so that tasks have unequal numbers of tiles."""
     ends = [each.end for each in _intervals(context) if each.end is not None]
     return any("i" in end.symbols() and extreme(end, low=False) is not None for end in ends)
+
+
+def later_positions_begin_later(context: Context) -> bool:
+    """Whether the first keys that earlier positions of a task see are none that later ones do."""
+    begins = [each.begin for each in _intervals(context) if each.begin is not None]
+    return any("i" in begin.symbols() and extreme(begin, low=True) is not None for begin in begins)
 
 
 def tile_tests(context: Context) -> tuple[TileTest, ...]:
