@@ -18,10 +18,11 @@ from attndsl.expr import Const, Expr, Load, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
-from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, FIRST_KEY, HEAD, HEADS, KEYS, REPEAT_LANES
+from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, FIRST_KEY, HEAD, HEADS, KEYS, REPEAT_LANES, TILE
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.interval_bounds import extreme
+from attndsl.lowering.masks.visibility import later_positions_begin_later, tile_tests
 from attndsl.lowering.match.operation_chains import has_scores, has_statistics, other_operand
 from attndsl.lowering.operands.key_numbers import affine, row_lanes
 from attndsl.lowering.operands.row_values import has_keys, is_row_value, row_value
@@ -79,7 +80,11 @@ def _prepared(context: Context, bias: _Bias, numbers: Buffer, biases: Buffer) ->
     first, _ = context.rows.task_positions()
     place = context.in_kernel(bias.rest, {"b": context.rows.batch, _POSITION: first})
     start = FIRST_KEY + place if bias.slope > 0 else FIRST_KEY - place
-    numbered = LaneNumbers(dst=whole(numbers), first=start, where=bias.where)
+    numbered: Statement = LaneNumbers(dst=whole(numbers), first=start, where=bias.where)
+    if _tiles_are_a_run(context):
+        lanes = whole(numbers)
+        next_ones = WithScalar(op="Adds", dst=lanes, src=lanes, scalar=context.tile_keys, where=bias.where)
+        numbered = If(condition=TILE == 0, then=seq(numbered), otherwise=seq(next_ones))
     if not bias.of_head:
         return [numbered]
     factor = _factor(context, bias)
@@ -88,6 +93,12 @@ def _prepared(context: Context, bias: _Bias, numbers: Buffer, biases: Buffer) ->
         return [numbered, scaled]
     of_one = seq(Let(symbol=HEAD, value=FIRST_HEAD), scaled)
     return [numbered, If(condition=HEADS == 1, then=of_one)]
+
+
+def _tiles_are_a_run(context: Context) -> bool:
+    """Whether each tile of an item but the first has the keys that follow those of the one before it."""
+    gaps = context.attention.selected is not None or bool(tile_tests(context))
+    return not gaps and not context.halves and not later_positions_begin_later(context)
 
 
 def _added(context: Context, bias: _Bias, numbers: Buffer, biases: Buffer) -> list[Statement]:
