@@ -95,14 +95,14 @@ constexpr uint32_t
     kAccumulatorSlot = kResultRowsPerStep * kPaddedValueSize * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
-    // maximum or sum of each row of the tile
-    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
-    // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
+    // maximum or sum of each row of the tile
+    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // growth of a tile, as the scalar unit reads it
     kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
+    // running maximum including the tile
+    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
     kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // row sums of a partial
     kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
@@ -125,9 +125,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlot,
     kRowBlocksAt = kRowSumAt + kRowSumSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
-    kTileStatAt = kTileSumAt + kTileSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kGrowthAt = kNewMaxAt + kNewMaxSlot, kGrownAt = kGrowthAt + kGrowthSlot,
-    kMaxOutAt = kGrownAt + kGrownSlot, kSumOutAt = kMaxOutAt + kMaxOutSlot,
+    kGrowthAt = kTileSumAt + kTileSumSlot, kTileStatAt = kGrowthAt + kGrowthSlot,
+    kGrownAt = kTileStatAt + kTileStatSlot, kNewMaxAt = kGrownAt + kGrownSlot,
+    kMaxOutAt = kNewMaxAt + kNewMaxSlot, kSumOutAt = kMaxOutAt + kMaxOutSlot,
     kMergedMaxAt = kSumOutAt + kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
     kPartMaxAt = kMergedSumAt + kMergedSumSlot, kPartSumAt = kPartMaxAt + kPartMaxSlot,
     kNewMaxBlocksAt = kPartSumAt + kPartSumSlot,

@@ -92,14 +92,14 @@ constexpr uint32_t
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
     // probabilities, as the cube multiplies them, by column groups
     kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2,
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     // growth of a tile, as the scalar unit reads it
-    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
+    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
+    kNewMaxSlot = kRowsPerStep * 4;  // running maximum including the tile
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
@@ -113,9 +113,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
     kTileSumAt = kPartSumAt + 2 * kPartSumSlot, kMergedMaxAt = kTileSumAt + kTileSumSlot,
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,
-    kGrownAt = kProbAt + kProbSlot, kUbEnd = kGrownAt + kGrownSlot;
+    kGrowthAt = kMergedRescaleAt + kMergedRescaleSlot, kProbAt = kGrowthAt + kGrowthSlot,
+    kTileStatAt = kProbAt + kProbSlot, kGrownAt = kTileStatAt + kTileStatSlot,
+    kNewMaxAt = kGrownAt + kGrownSlot, kUbEnd = kNewMaxAt + kNewMaxSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

@@ -75,8 +75,8 @@ constexpr uint32_t
     // 2 slots: weighted sum of one tile or split
     kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
-    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
@@ -92,20 +92,20 @@ constexpr uint32_t
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
-    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
     // probabilities, as the cube multiplies them, by column groups
     kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2,
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     // growth of a tile, as the scalar unit reads it
-    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
+    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
+    kNewMaxSlot = kRowsPerStep * 4;  // running maximum including the tile
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
     kSumLanesAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kSumLanesAt + kSumLanesSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kSumBlocksAt = kLanesAt + kLanesSlot, kRowMaxAt = kSumBlocksAt + kSumBlocksSlot,
+    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kSumBlocksAt = kRowsOutAt + 2 * kRowsOutSlot,
+    kLanesAt = kSumBlocksAt + kSumBlocksSlot, kRowMaxAt = kLanesAt + kLanesSlot,
     kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
     kMaxOutAt = kRowBlocksAt + kRowBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
     kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
@@ -114,9 +114,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
     kTileSumAt = kPartSumAt + 2 * kPartSumSlot, kMergedMaxAt = kTileSumAt + kTileSumSlot,
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,
-    kGrownAt = kProbAt + kProbSlot, kUbEnd = kGrownAt + kGrownSlot;
+    kGrowthAt = kMergedRescaleAt + kMergedRescaleSlot, kProbAt = kGrowthAt + kGrowthSlot,
+    kTileStatAt = kProbAt + kProbSlot, kGrownAt = kTileStatAt + kTileStatSlot,
+    kNewMaxAt = kGrownAt + kGrownSlot, kUbEnd = kNewMaxAt + kNewMaxSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

@@ -122,20 +122,20 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            slopesWide_ = View<float>(ub_, kSlopesWideAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
             lanes_ = View<float>(ub_, kLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
-            keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
+            keyOffsets_ = View<float>(ub_, kKeyOffsetsAt);
+            keyBias_ = View<float>(ub_, kKeyBiasAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
-            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
-            accumulator_ = View<float>(ub_, kAccumulatorAt);
-            rescale_ = View<float>(ub_, kRescaleAt);
-            tileSum_ = View<float>(ub_, kTileSumAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
             growth_ = View<float>(ub_, kGrowthAt);
@@ -543,7 +543,7 @@ private:
                         }
                         Mmad(productL0, leftL0, rightL0,
                             MmadParams(bandFractals * kFractal, kPaddedValueSize, depth, 0, false,
-                                k1 + k0 == 0));
+                                0 == k1 + k0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ ^= 1;
                     }
@@ -634,33 +634,46 @@ private:
                         - firstKey),
                     kRepeatLanes));
         PipeBarrier<PIPE_V>();
-        {
-            Duplicate(keyNumbers_, float(firstKey), 64);
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
-            Adds(keyNumbers_, keyNumbers_, float(1), lanesOfBit0, 1, UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
-            Adds(keyNumbers_, keyNumbers_, float(2), lanesOfBit1, 1, UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
-            Adds(keyNumbers_, keyNumbers_, float(4), lanesOfBit2, 1, UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
-            Adds(keyNumbers_, keyNumbers_, float(8), lanesOfBit3, 1, UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
-            Adds(keyNumbers_, keyNumbers_, float(16), lanesOfBit4, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
-            Adds(keyNumbers_, keyNumbers_, float(32), lanesOfBit5, 1,
-                UnaryRepeatParams(1, 1, 8, 8));
-            for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
+        if (tile == 0) {
+            {
+                Duplicate(keyOffsets_, float(firstKey), 64);
                 PipeBarrier<PIPE_V>();
-                Adds(keyNumbers_[numberedLanes], keyNumbers_, float(numberedLanes),
-                    MinOf(numberedLanes, kTileKeys - numberedLanes));
+                uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
+                Adds(keyOffsets_, keyOffsets_, float(1), lanesOfBit0, 1,
+                    UnaryRepeatParams(1, 1, 8, 8));
+                PipeBarrier<PIPE_V>();
+                uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
+                Adds(keyOffsets_, keyOffsets_, float(2), lanesOfBit1, 1,
+                    UnaryRepeatParams(1, 1, 8, 8));
+                PipeBarrier<PIPE_V>();
+                uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
+                Adds(keyOffsets_, keyOffsets_, float(4), lanesOfBit2, 1,
+                    UnaryRepeatParams(1, 1, 8, 8));
+                PipeBarrier<PIPE_V>();
+                uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
+                Adds(keyOffsets_, keyOffsets_, float(8), lanesOfBit3, 1,
+                    UnaryRepeatParams(1, 1, 8, 8));
+                PipeBarrier<PIPE_V>();
+                uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
+                Adds(keyOffsets_, keyOffsets_, float(16), lanesOfBit4, 1,
+                    UnaryRepeatParams(1, 1, 8, 8));
+                PipeBarrier<PIPE_V>();
+                uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
+                Adds(keyOffsets_, keyOffsets_, float(32), lanesOfBit5, 1,
+                    UnaryRepeatParams(1, 1, 8, 8));
+                for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
+                    PipeBarrier<PIPE_V>();
+                    Adds(keyOffsets_[numberedLanes], keyOffsets_, float(numberedLanes),
+                        MinOf(numberedLanes, kTileKeys - numberedLanes));
+                }
             }
+        } else {
+            Adds(keyOffsets_, keyOffsets_, float(kTileKeys), kTileKeys);
+        }
+        if (work.heads == 1) {
+            PipeBarrier<PIPE_V>();
+            Muls(keyBias_, keyOffsets_,
+                float(slopesGm_.GetValue(work.firstHead * tiling_.slopesStrideN)), kTileKeys);
         }
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -676,17 +689,20 @@ private:
             // score * qkScale  (spec line 252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + slopes  (spec line 182)
+            // bias of the keys, less what a row's scores share  (spec line 182)
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; ++row) {
-                CopyLanes(slopesWide_[row * kTileKeys], keyNumbers_, RoundUp(keys, kRepeatLanes));
-            }
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                Axpy(score[row * kTileKeys], slopesWide_[row * kTileKeys],
-                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
-                    RoundUp(keys, kRepeatLanes));
+            if (work.heads == 1) {
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Add(score[row * kTileKeys], score[row * kTileKeys], keyBias_,
+                        RoundUp(keys, kRepeatLanes));
+                }
+            } else {
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    Axpy(score[row * kTileKeys], keyOffsets_,
+                        float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
+                        RoundUp(keys, kRepeatLanes));
+                }
             }
             // score = -inf where the query does not see the key  (spec line 182)
             if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
@@ -1036,7 +1052,7 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, keyNumbers_, slopesWide_, lanes_, rowBlocks_, tileStat_;
+    LocalTensor<float> rowMax_, rowSum_, keyOffsets_, keyBias_, lanes_, rowBlocks_, tileStat_;
     LocalTensor<float> newMax_, rescale_, growth_, sumBlocks_, tileSum_, grown_, mergedMax_;
     LocalTensor<float> mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;

@@ -68,32 +68,32 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kSlopesWideSlot = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
-    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kKeyNumbersSlot = kTileKeys * 4,  // indices of the tile's keys
+    kKeyOffsetsSlot = kTileKeys * 4,  // positions of the tile's keys
+    kKeyBiasSlot = kTileKeys * 4,  // biases of the tile's keys
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
     kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
     kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
-    kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
-    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
     kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
     kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
+    kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
+    kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
     kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
@@ -104,21 +104,22 @@ constexpr uint32_t
     kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
-    kSlopesWideAt = kScoreAt + 2 * kScoreSlot, kPartialAt = kSlopesWideAt + kSlopesWideSlot,
-    kRowsOutAt = kPartialAt + 2 * kPartialSlot, kLanesAt = kRowsOutAt + 2 * kRowsOutSlot,
-    kSumBlocksAt = kLanesAt + kLanesSlot, kKeyNumbersAt = kSumBlocksAt + kSumBlocksSlot,
-    kRowMaxAt = kKeyNumbersAt + kKeyNumbersSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMaxOutAt = kRowBlocksAt + kRowBlocksSlot,
-    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kPartMaxAt = kSumOutAt + 2 * kSumOutSlot,
-    kAccumulatorAt = kPartMaxAt + 2 * kPartMaxSlot + kHalfBankRow,
-    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kPartSumAt = kRescaleAt + kRescaleSlot,
-    kTileSumAt = kPartSumAt + 2 * kPartSumSlot, kMergedMaxAt = kTileSumAt + kTileSumSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
+constexpr uint32_t kRowsOutAt = 0, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
+    kAccumulatorAt = kResultAt + 2 * kResultSlot, kLanesAt = kAccumulatorAt + kAccumulatorSlot,
+    kSumBlocksAt = kLanesAt + kLanesSlot, kKeyOffsetsAt = kSumBlocksAt + kSumBlocksSlot,
+    kKeyBiasAt = kKeyOffsetsAt + kKeyOffsetsSlot, kRowMaxAt = kKeyBiasAt + kKeyBiasSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kMaxOutAt = kRowSumAt + kRowSumSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kPartSumAt = kSumOutAt + 2 * kSumOutSlot,
+    kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
+    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kGrowthAt = kNewMaxAt + kNewMaxSlot, kProbAt = kGrowthAt + kGrowthSlot,
-    kGrownAt = kProbAt + kProbSlot, kUbEnd = kGrownAt + kGrownSlot;
+    kScoreAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
+    kPartialAt = kScoreAt + 2 * kScoreSlot, kRescaleAt = kPartialAt + 2 * kPartialSlot,
+    kRowBlocksAt = kRescaleAt + kRescaleSlot, kPartMaxAt = kRowBlocksAt + kRowBlocksSlot,
+    kTileSumAt = kPartMaxAt + 2 * kPartMaxSlot, kTileStatAt = kTileSumAt + kTileSumSlot,
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kGrowthAt = kNewMaxAt + kNewMaxSlot,
+    kProbAt = kGrowthAt + kGrowthSlot, kGrownAt = kProbAt + kProbSlot,
+    kUbEnd = kGrownAt + kGrownSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

@@ -26,14 +26,14 @@ constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vect
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-// query rows of one vector step on weighted sums and results
-constexpr int64_t kResultRowsPerStep = 8;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -44,7 +44,7 @@ constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 // rows of a score tile that have room where weighted sums arrive
-constexpr int64_t kRowsOfZeros = kResultRowsPerStep * kPaddedValueSize / kTileKeys;
+constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
@@ -52,8 +52,6 @@ static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "kRowsPerStep: a multiple of 8 from 8 to 64; one repeat has a number of each row of a "
     "step");
-static_assert(kResultRowsPerStep == 8,
-    "kResultRowsPerStep: 8; a vector step has one group of 8 rows");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
     "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
     "head");
@@ -64,74 +62,63 @@ static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
-static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
-    "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: buffer x has slots of kXSlot, the first at kXAt.
 // UB
 constexpr uint32_t
+    kRowsOutSlot = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
-    kResultSlot = kResultRowsPerStep * kPaddedValueSize * 2,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlot = kRowsPerStep * kTileKeys * 4,
-    kSlopesWideSlot = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlot = kResultRowsPerStep * kPaddedValueSize * 4,
-    // 2 slots: weighted sums of a partial
-    kRowsOutSlot = kResultRowsPerStep * kPaddedValueSize * 4,
+    kResultSlot = kRowsPerStep * kPaddedValueSize * 2,
+    kAccumulatorSlot = kRowsPerStep * kPaddedValueSize * 4,  // running weighted sum of each row
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlot = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    kKeyNumbersSlot = kTileKeys * 4,  // indices of the tile's keys
-    kKeyNumbersBelowSlot = kTileKeys * 4,  // negated indices of the tile's keys
+    kKeyOffsetsSlot = kTileKeys * 4,  // positions of the tile's keys
+    kKeyBiasSlot = kTileKeys * 4,  // biases of the tile's keys
     kRowMaxSlot = kRing * kRowsPerVector * 4,  // running maximum of each row, of items in flight
     kRowSumSlot = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
-    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
-    // a row statistic, two blocks a row
-    kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
-    // running weighted sum of each row
-    kAccumulatorSlot = kResultRowsPerStep * kPaddedValueSize * 4,
+    kMaxOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kPartSumSlot = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kMergedMaxSlot = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlot = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlot = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    kMergedRescaleSlot = kRowsPerStep * kBlockLanes * 4,  // exp(old max - new max) of merged rows
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlot = kRowsPerStep * kTileKeys * 4,
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlot = kRowsPerStep * kPaddedValueSize * 4,
     kRescaleSlot = kRing * kRowsPerVector * 4,  // exp(old max - new max) of the tiles in flight
+    kRowBlocksSlot = kRowsPerStep * (2 * kBlockLanes) * 4,  // a row statistic, two blocks a row
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlot = kRowsPerStep * kBlockLanes * 4,
     kTileSumSlot = kRowsPerVector * 4,  // row sums of the tile
-    // maximum or sum of each row of the tile
-    kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
-    // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    kTileStatSlot = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlot = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlot = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2,
     // growth of a tile, as the scalar unit reads it
-    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
-    kMaxOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    kMergedMaxSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlot = kResultRowsPerStep * kBlockLanes * 4,
-    kPartSumSlot = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlot = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    // exp(old max - new max) of merged rows
-    kMergedRescaleSlot = kResultRowsPerStep * kBlockLanes * 4;
+    kGrownSlot = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + 2 * kResultSlot,
-    kSlopesWideAt = kScoreAt + 2 * kScoreSlot, kProbAt = kSlopesWideAt + kSlopesWideSlot,
-    kPartialAt = kProbAt + kProbSlot, kRowsOutAt = kPartialAt + 2 * kPartialSlot,
-    kLanesAt = kRowsOutAt + 2 * kRowsOutSlot, kSumBlocksAt = kLanesAt + kLanesSlot,
-    kKeyNumbersAt = kSumBlocksAt + kSumBlocksSlot,
-    kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlot,
-    kRowMaxAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kResultBlocksAt = kRowBlocksAt + kRowBlocksSlot,
-    kAccumulatorAt = kResultBlocksAt + kResultBlocksSlot + kHalfBankRow,
-    kRescaleAt = kAccumulatorAt + kAccumulatorSlot, kTileSumAt = kRescaleAt + kRescaleSlot,
-    kTileStatAt = kTileSumAt + kTileSumSlot, kNewMaxAt = kTileStatAt + kTileStatSlot,
-    kGrowthAt = kNewMaxAt + kNewMaxSlot, kGrownAt = kGrowthAt + kGrowthSlot,
-    kMaxOutAt = kGrownAt + kGrownSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kMergedMaxAt = kSumOutAt + 2 * kSumOutSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
-    kPartMaxAt = kMergedSumAt + kMergedSumSlot, kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot,
-    kNewMaxBlocksAt = kPartSumAt + 2 * kPartSumSlot,
+constexpr uint32_t kRowsOutAt = 0, kResultAt = kRowsOutAt + 2 * kRowsOutSlot,
+    kAccumulatorAt = kResultAt + 2 * kResultSlot, kLanesAt = kAccumulatorAt + kAccumulatorSlot,
+    kSumBlocksAt = kLanesAt + kLanesSlot, kKeyOffsetsAt = kSumBlocksAt + kSumBlocksSlot,
+    kKeyBiasAt = kKeyOffsetsAt + kKeyOffsetsSlot, kRowMaxAt = kKeyBiasAt + kKeyBiasSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kMaxOutAt = kRowSumAt + kRowSumSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kPartSumAt = kSumOutAt + 2 * kSumOutSlot,
+    kMergedMaxAt = kPartSumAt + 2 * kPartSumSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
+    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
-    kUbEnd = kMergedRescaleAt + kMergedRescaleSlot;
+    kScoreAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
+    kPartialAt = kScoreAt + 2 * kScoreSlot, kRescaleAt = kPartialAt + 2 * kPartialSlot,
+    kRowBlocksAt = kRescaleAt + kRescaleSlot, kPartMaxAt = kRowBlocksAt + kRowBlocksSlot,
+    kTileSumAt = kPartMaxAt + 2 * kPartMaxSlot, kTileStatAt = kTileSumAt + kTileSumSlot,
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kGrowthAt = kNewMaxAt + kNewMaxSlot,
+    kProbAt = kGrowthAt + kGrowthSlot, kGrownAt = kProbAt + kProbSlot,
+    kUbEnd = kGrownAt + kGrownSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
