@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from attndsl.expr import Symbol
-from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band, tile_bounds
+from attndsl.lowering.attention.key_range import (
+    begins_by_band,
+    keys_before_rows,
+    keys_of_rows,
+    sees_by_band,
+    tile_bounds,
+)
 from attndsl.lowering.emit.loop_scalars import KEYS
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.program import SUB_BLOCK
@@ -16,6 +22,7 @@ from tests.support.builders import PADDED, attention, context, masked
 
 i, j, W = Symbol("i"), Symbol("j"), Symbol("W")
 FULL, CAUSAL, AHEAD = masked(j < i), masked(j > i), masked(j > i + W)
+WINDOW = masked((j > i) | (j <= i - W))
 TILE = 512
 
 
@@ -71,6 +78,23 @@ def test_the_first_band_of_a_diagonal_tile_takes_half_of_it() -> None:
     c = prompts(CAUSAL)
     known = of_tile(c, first_query=256, rows=256, tile=0)
     assert [keys_of_core(c, known, core) for core in (0, 1)] == [384, 512]
+
+
+@pytest.mark.parametrize("size", [1, 100, 300, 512, 1024])
+def test_a_band_leaves_out_no_key_that_a_row_of_a_window_sees(size: int) -> None:
+    c = prompts(WINDOW)
+    assert begins_by_band(c) and not begins_by_band(prompts(CAUSAL))
+    first, rows = 1280, 256
+    begin = max(0, first - size + 1) // 128 * 128
+    for tile in range((first + rows - begin + TILE - 1) // TILE):
+        known = of_tile(c, first, rows, tile) | {"firstKey": begin + tile * TILE, "W": size}
+        keys = min(TILE, known["keyEnd"] - known["firstKey"])
+        for band in range(0, rows, BAND_ROWS):
+            skipped = keys_before_rows(c, KEYS, Symbol("first"), Symbol("last"))
+            at = {**known, "keys": keys, "first": band, "last": band + BAND_ROWS - 1}
+            number, sees = int(skipped.evaluate(at)), first + band - size + 1 - known["firstKey"]
+            assert number % 128 == 0 and 0 <= number < keys and number <= max(0, sees)
+            assert sees - number < 128 or keys - number <= 128, "whole granules that no row sees are left out"
 
 
 def test_rows_that_see_alike_have_no_limits_of_their_own() -> None:

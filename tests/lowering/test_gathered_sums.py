@@ -15,6 +15,7 @@ from attndsl.expr import Const, Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.gathered_sums import GROWTH_LIMIT, with_gathered_sums
+from attndsl.lowering.attention.kept_maxima import keeps_maxima
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.keys.key_source import KeySource
@@ -22,10 +23,20 @@ from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.log_sum_exp import asks_statistics_alone
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
-from tests.support.builders import PADDED, attention, context, contexts, dense, scalar
+from tests.support.builders import (
+    PADDED,
+    attention,
+    context,
+    contexts,
+    dense,
+    elementwise,
+    masked,
+    scalar,
+)
 
 Array = Any
 KEYS, SIZE, HEADS = 300, 16, 2
+i, j = Symbol("i"), Symbol("j")
 _STATED = 'op.schedule(sums="workspace", tile_k=64, max_rows=64, rows=16, result_rows=8, cores=2)\n'
 
 
@@ -144,6 +155,35 @@ def test_a_schedule_that_cannot_have_them_is_refused(options: dict[str, Any], wh
 
 def test_a_near_one_has_them() -> None:
     assert taken(plain(), rows=32, result_rows=16) and not taken(plain(), sums="vector")
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "keeps"),
+    [
+        ((masked(j > i),), {}, True),
+        ((), {}, False),
+        ((elementwise("multiply", scalar(Symbol("c"))),), {}, False),
+        ((), {"maxima": "kept"}, True),
+        ((masked(j > i),), {"maxima": "each"}, False),
+        ((elementwise("add", scalar(j - i, "Q", "T")),), {}, False),
+        ((masked(j > i),), {"sums": "vector"}, False),
+        ((masked(j > i),), {"row_sums": "step"}, False),
+    ],
+)
+def test_maxima_are_kept_where_the_vector_cores_may_limit(
+    scores: tuple[Any, ...], options: dict[str, Any], keeps: bool
+) -> None:
+    stated = {"max_rows": 256, "sums": "workspace", **options}
+    found = all_continuous(contexts(attention(PADDED, scores=scores), positions=Symbol("Q"), **stated))
+    assert keeps_maxima(with_gathered_sums(found)[0]) == keeps
+
+
+def test_maxima_are_not_kept_with_biases_of_the_keys() -> None:
+    bias = elementwise("add", scalar(j - i, "Q", "T"))
+    stated = {"max_rows": 256, "sums": "workspace", "maxima": "kept"}
+    found = contexts(attention(PADDED, scores=(bias,)), positions=Symbol("Q"), **stated)
+    with pytest.raises(IllegalScheduleValue, match="with biases of the keys"):
+        keeps_maxima(with_gathered_sums(all_continuous(found))[0])
 
 
 SOMETHING: Any = object()

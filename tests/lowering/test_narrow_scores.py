@@ -115,7 +115,7 @@ def test_the_cube_rounds_and_the_schedule_says_who_asked_for_it() -> None:
     tokens = np.zeros((1, 2, 300, 128), np.float16)
     made = prepare(prompts.bind(query=tokens, key=tokens, value=tokens)).compiled
     (stored,) = {item.narrows for item in made.program.instructions() if isinstance(item, Fixpipe)} - {False}
-    assert stored and made.schedule.ring == OF_NARROW_SCORES["ring"]
+    assert stored and made.schedule.rows == OF_NARROW_SCORES["rows"]
     assert "score_dtype   float16 spec" in made.schedule_text
     program, span = made.program, DEVICE.architecture.bank_span
     place = {buffer.name: address // span for buffer, address in program.addresses.items()}

@@ -39,6 +39,13 @@ def modified(
     return c, lower_modifier(c, c.attention.modifiers[-1])
 
 
+def clamped(change: Callable[[nodes.Node], nodes.Node]) -> tuple[Context, Modifier]:
+    """The same of a modifier in front of one to which it matters what all scores of a row share."""
+    scores = (change, elementwise("minimum", NUMBER))
+    c = context(attention(PADDED, scores=scores), positions=Symbol("Q"))
+    return c, lower_modifier(c, c.attention.modifiers[0])
+
+
 @pytest.mark.parametrize(
     ("op", "number", "title", "statement"),
     [
@@ -132,7 +139,7 @@ def distance(value: Expr) -> nodes.Scalar:
 
 
 def test_arithmetic_of_the_key_index_starts_from_the_numbers_of_the_lanes() -> None:
-    c, made = modified(elementwise("add", distance(j - i)), query=PADDED)
+    c, made = clamped(elementwise("add", distance(j - i)))
     assert lines(made.prepare_tile(c)) == ["V     keyNumbers[tileKeys] = firstKey + lane numbers"]
     found = lines(made.apply(c))
     assert "Adds(keyNumbers[round_up(keys, repeatLanes)], 0 - queryIndex)" in found[3]
@@ -152,10 +159,33 @@ def test_steps_of_key_arithmetic_are_loops_of_their_own_or_one_instruction() -> 
     assert "V     operandWide[span] = Maxs(operandWide[span], 0)" in steps
 
 
+def test_a_bias_by_position_is_a_row_that_all_rows_of_a_head_add() -> None:
+    slopes = nodes.Lookup(source=tensor("slopes", ("N",), "float32"), index=(n,), axes=("N",))
+    for factor, branch in ((slopes, []), (tensor("slopes", ("N",), "float32"), ["if heads == 1:"])):
+        far = nodes.Elementwise(op="multiply", inputs=(distance(i - j), factor), axes=("N", "Q", "T"))
+        c, made = modified(elementwise("add", far), query=PADDED)
+        numbered, applied = lines(made.prepare_tile(c)), lines(made.apply(c))
+        assert numbered[:2] == [
+            "if tile == 0:",
+            "V     keyOffsets[tileKeys] = firstKey - firstQuery + lane numbers",
+        ]
+        assert [each for each in applied if each.startswith("if")] == branch
+        assert "Axpy(keyOffsets" in applied[-1] and applied[-1].endswith("0 - slopes[head])") == (not branch)
+    assert any("Add(score[row * tileKeys" in each and "keyBias[" in each for each in applied)
+
+
+@pytest.mark.parametrize(
+    "other", [scalar(j * i, "Q", "T"), scalar(maximum(i - j, 0), "Q", "T"), scalar(n + j, "N", "T")]
+)
+def test_a_bias_that_no_row_of_numbers_is_stays_with_its_rows(other: nodes.Scalar) -> None:
+    c, made = modified(elementwise("add", other), query=PADDED)
+    assert "keyNumbers[" in lines(made.prepare_tile(c))[0]
+
+
 def test_a_sum_with_what_each_row_scales_is_one_instruction() -> None:
     slopes = nodes.Lookup(source=tensor("slopes", ("N",), "float32"), index=(n,), axes=("N",))
     far = nodes.Elementwise(op="multiply", inputs=(distance(i - j), slopes), axes=("N", "Q", "T"))
-    c, made = modified(elementwise("add", far), query=PADDED)
+    c, made = clamped(elementwise("add", far))
     found = lines(made.apply(c))
     assert found[-1].startswith("V     score[row * tileKeys") and "Axpy(slopesWide" in found[-1]
     assert not any("Muls" in each or " Add(" in each for each in found)

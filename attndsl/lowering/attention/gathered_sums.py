@@ -123,9 +123,21 @@ def note_growth(context: Context) -> list[Statement]:
     ]
 
 
+def no_growth(context: Context) -> Statement:
+    """Notes of a tile that no maximum grew."""
+    lanes = _lanes_of_tile(context)
+    return Fill(dst=whole(_growth(context), SLOT * lanes, lanes), value=Const(0), where=context.where)
+
+
 def _growth(context: Context) -> Buffer:
     meaning = "sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight"
     return context.in_ub("growth", "float32", context.ring * _lanes_of_tile(context), meaning)
+
+
+def read_growth(context: Context) -> Buffer:
+    """Numbers of the steps of a tile that the scalar unit reads."""
+    meaning = "growth of a tile, as the scalar unit reads it"
+    return context.in_ub("grown", "float32", _lanes_of_tile(context), meaning)
 
 
 def _lanes_of_tile(context: Context) -> Expr:
@@ -163,8 +175,7 @@ def rescale_sums(context: Context) -> Stage:
         context.rows_of_scores,
         (SLOT + turn_length(context)) % context.ring,
     )
-    lanes, where = _lanes_of_tile(context), context.where
-    grown = context.in_ub("grown", "float32", lanes, "growth of a tile, as the scalar unit reads it")
+    lanes, where, grown = _lanes_of_tile(context), context.where, read_growth(context)
 
     def of_step(first: Expr, body: list[Statement]) -> list[Statement]:
         number = whole(grown, _block_of_step(context, first), 1)

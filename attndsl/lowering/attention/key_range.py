@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum, round_up, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.item_steps import item_steps
 from attndsl.lowering.attention.item_turns import drains
 from attndsl.lowering.attention.second_run import takes_tiles_again, tile_of_step
@@ -28,21 +28,25 @@ from attndsl.lowering.emit.loop_scalars import (
     REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
+    SKIPPED_KEYS,
     SPLIT,
     TASK_ROWS,
     TILE,
     TILES,
 )
 from attndsl.lowering.masks.visibility import (
+    bands_begin_later,
     begins_late,
     end_of_positions,
+    first_of_positions,
     first_visible,
     later_positions_see_more,
     task_end,
 )
-from attndsl.lowering.match.schedule_options import BAND_ROWS
+from attndsl.lowering.match.schedule_options import BAND_ROWS, GRANULE
 from attndsl.tile.statements import Let, Statement
 
+_TILE_FIRST, _TILE_KEYS = Symbol("tileFirst"), Symbol("keysOfTile")
 _VISIBLE_END = Symbol("visibleEnd")
 """End of the keys that some row of a turn's task may see, also in the turn that drains the pipeline."""
 
@@ -91,14 +95,27 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
     ``of_this_aiv``: those keys alone that the bands of this vector core's rows may see.
     """
     first, keys = _tile_range(context)
-    seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
     number = seen_tile(context) if numbers_tiles(context) else []
+    found = [*ring_slot(context), *_which(context), *number]
+    if of_this_aiv and begins_by_band(context):
+        return [*found, *_tile_of_this_aiv(context, first, keys)]
+    seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
+    return [*found, Let(symbol=FIRST_KEY, value=first), Let(symbol=KEYS, value=seen)]
+
+
+def _tile_of_this_aiv(context: Context, first: Expr, keys: Expr) -> list[Statement]:
+    """The same of the keys from the first on that the first of its bands may see."""
+    names = {FIRST_KEY.name: _TILE_FIRST, KEYS.name: _TILE_KEYS}
+    band = context.rows_per_band
+    begin = ROW_BEGIN // band * band
+    seen = _keys_of_this_aiv(context, keys) if sees_by_band(context) else keys
+    skipped = keys_before_rows(context, KEYS, begin, minimum(TASK_ROWS, begin + band) - 1)
     return [
-        *ring_slot(context),
-        *_which(context),
-        *number,
-        Let(symbol=FIRST_KEY, value=first),
-        Let(symbol=KEYS, value=seen),
+        Let(symbol=_TILE_FIRST, value=first),
+        Let(symbol=_TILE_KEYS, value=seen.substitute(names)),
+        Let(symbol=SKIPPED_KEYS, value=skipped.substitute(names)),
+        Let(symbol=FIRST_KEY, value=_TILE_FIRST + SKIPPED_KEYS),
+        Let(symbol=KEYS, value=_TILE_KEYS - SKIPPED_KEYS),
     ]
 
 
@@ -131,6 +148,21 @@ def _tile_range(context: Context) -> tuple[Expr, Expr]:
 def sees_by_band(context: Context) -> bool:
     """Whether the bands of a task's rows may see unequal parts of its last tiles."""
     return context.schedule.max_rows > BAND_ROWS and later_positions_see_more(context)
+
+
+def begins_by_band(context: Context) -> bool:
+    """Whether the bands of a task's rows may begin with unequal keys of its first tiles."""
+    return context.schedule.max_rows > BAND_ROWS and bands_begin_later(context)
+
+
+def keys_before_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
+    """Of the ``keys`` of the running tile those in front of all that rows ``first`` to ``last`` of the task
+    may see, in whole granules; not all keys, so that every band takes part in every tile."""
+    positions = context.rows.positions_of(first, last)
+    begin = None if positions is None else first_of_positions(context, positions)
+    if begin is None:
+        return Const(0)
+    return maximum(0, minimum(begin - FIRST_KEY, keys - 1)) // GRANULE * GRANULE
 
 
 def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:

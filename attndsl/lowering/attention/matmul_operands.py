@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr, Named, Symbol, as_expr, ceil_div, minimum
-from attndsl.lowering.attention.key_range import keys_of_rows, sees_by_band
+from attndsl.lowering.attention.key_range import (
+    begins_by_band,
+    keys_before_rows,
+    keys_of_rows,
+    sees_by_band,
+)
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, TASK_ROWS
+from attndsl.lowering.emit.loop_scalars import KEYS, ROW_FRACTALS, SKIPPED_KEYS, TASK_ROWS
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import LoadFractals, LoadNz
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
@@ -68,12 +73,20 @@ def over_bands(context: Context, body: Statement) -> Statement:
     if sees_by_band(context):
         seen = keys_of_rows(context, KEYS, BAND, BAND + ROWS_OF_BAND - 1)
         begin.append(Let(symbol=KEYS_OF_BAND, value=seen, where=context.keys.where))
+    if begins_by_band(context):
+        skipped = keys_before_rows(context, band_keys(context), BAND, BAND + ROWS_OF_BAND - 1)
+        begin.append(Let(symbol=SKIPPED_KEYS, value=skipped, where=context.keys.where))
     return For(var=BAND, end=TASK_ROWS, step=size, body=seq(*begin, body), runs=True)
 
 
 def band_keys(context: Context) -> Expr:
     """Keys of the tile that the running band of rows may see."""
     return KEYS_OF_BAND if sees_by_band(context) else KEYS
+
+
+def band_begin(context: Context) -> Expr:
+    """Keys of the tile in front of those that the running band of rows may see."""
+    return SKIPPED_KEYS if begins_by_band(context) else Const(0)
 
 
 def fractals_of(context: Context, depth: Expr) -> Expr:

@@ -9,16 +9,17 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from attndsl.expr import Const, Expr, ceil_div, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.attention.few_keys import rows_of_tile
 from attndsl.lowering.attention.gathered_sums import below_limit, note_growth
-from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.kept_maxima import Step, by_kept_maxima, keeps_maxima
+from attndsl.lowering.attention.key_range import begins_by_band, tile_bounds
 from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
-from attndsl.lowering.attention.row_sums import adds_rounded, row_sums
+from attndsl.lowering.attention.row_sums import RowSums, adds_rounded, row_sums
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.second_run import alone, first_time
 from attndsl.lowering.attention.step_scores import (
@@ -40,6 +41,7 @@ from attndsl.lowering.emit.loop_scalars import (
     REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
+    SKIPPED_KEYS,
     SLOT,
     SPAN,
     SPLIT,
@@ -170,16 +172,26 @@ def softmax_tile(
     b, size, rows_per_task = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
     parts = _tile_parts(context, modifiers, bool(also))
 
-    def one_step(r0: Expr, count: Expr) -> list[Statement]:
-        scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
-        scores = scores_of(context).region(scores_at, count, KEYS, size)
-        leaves = store(context, r0, count)
-        probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
-        body = seq(*parts.weights(scores), *before, probabilities, *also)
-        return [over_step(context, modifiers, body)]
+    def step_of(parts: _TileParts) -> Step:
+        def one_step(r0: Expr, count: Expr) -> list[Statement]:
+            scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
+            if begins_by_band(context):
+                scores_at = scores_at + SKIPPED_KEYS
+            scores = scores_of(context).region(scores_at, count, KEYS, size)
+            leaves = store(context, r0, count)
+            probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
+            body = seq(*parts.weights(scores), *before, probabilities, *also)
+            return [over_step(context, modifiers, body)]
 
-    over_rows = in_steps(ROWS, context.rows_of_step, one_step, context.where)
-    work: Statement = seq(with_tile_operands(context, modifiers, over_rows), *parts.after_steps)
+        return one_step
+
+    if not before and not also and keeps_maxima(context):
+        kept = _tile_parts(context, modifiers, bool(also), kept=True)
+        over_rows = by_kept_maxima(context, step_of(kept), step_of(parts), kept.sums)
+        work: Statement = with_tile_operands(context, modifiers, seq(*over_rows))
+    else:
+        rows = in_steps(ROWS, context.rows_of_step, step_of(parts), context.where)
+        work = seq(with_tile_operands(context, modifiers, rows), *parts.sums.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
     return context.stage(
@@ -199,17 +211,19 @@ class _TileParts:
         doc: what the stage does.
         weights: from the scores of a step of rows, in global memory, to its weights, fp32 in ``score``.
         probabilities: from there to ``prob``, as the cube multiplies them.
-        after_steps: what is left once the cube has all rows.
+        sums: the updates of the row sums.
     """
 
     doc: str
     weights: Callable[[GlobalRegion], list[Statement]]
     probabilities: Sequence[Statement]
-    after_steps: Sequence[Statement] = ()
+    sums: RowSums = field(default_factory=RowSums)
 
 
-def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _TileParts:
-    """``needs_sums``: a step computes with the sums of its rows."""
+def _tile_parts(
+    context: Context, modifiers: Modifiers, needs_sums: bool, *, kept: bool = False
+) -> _TileParts:
+    """``needs_sums``: a step computes with the sums of its rows; ``kept``: with the maxima that rows have."""
     if context.attention.softmax is None:
         return _TileParts(
             doc="Weights of one tile: scores in, functions of them out.",
@@ -231,11 +245,18 @@ def _tile_parts(context: Context, modifiers: Modifiers, needs_sums: bool) -> _Ti
             *factors(context, modifiers),
         ]
 
+    def of_kept(scores: GlobalRegion) -> list[Statement]:
+        return [
+            *scored(context, modifiers, scores),
+            *exponentials(context, b.row_max, state_row(context)),
+            *sums.of_exponentials,
+        ]
+
     return _TileParts(
         doc="Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.",
-        weights=exponentials_of,
+        weights=of_kept if kept else exponentials_of,
         probabilities=(*rounded, *sums.of_rounded),
-        after_steps=sums.after_steps,
+        sums=sums,
     )
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attndsl.expr import Const, select
+from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
+from attndsl.expr import Const, Expr, ceil_div, round_up, select
 from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
@@ -29,7 +30,7 @@ from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.buffers import Buffer
-from attndsl.tile.instructions import Binary, BlockReduce
+from attndsl.tile.instructions import Binary, BlockReduce, Fill
 from attndsl.tile.statements import If, Note, Statement, seq
 
 _NOTE = "rowSum = rowSum * rescale + row sum of the tile"
@@ -42,12 +43,30 @@ class RowSums:
     Attributes:
         of_exponentials: in a step of rows, once ``score`` holds their exponentials.
         of_rounded: in a step of rows, once ``score`` holds what the cube takes.
-        after_steps: after all steps of rows.
+        reduced: after all steps of rows, makes the tile's sums in ``of_tile``; ``of_whole_steps``: with 0
+            for rows that the last step lacks; ``reduced_step``: those of the rows of a step.
+        added: adds them to the running ones.
     """
 
     of_exponentials: Sequence[Statement] = ()
     of_rounded: Sequence[Statement] = ()
-    after_steps: Sequence[Statement] = ()
+    reduced: Sequence[Statement] = ()
+    reduced_step: Sequence[Statement] = ()
+    of_whole_steps: Sequence[Statement] = ()
+    added: Sequence[Statement] = ()
+    of_tile: Buffer | None = None
+    where: SourceLine = UNKNOWN_LINE
+
+    @property
+    def after_steps(self) -> Sequence[Statement]:
+        """After all steps of rows."""
+        return self.if_rows(*self.reduced, *self.added)
+
+    def if_rows(self, *statements: Statement) -> Sequence[Statement]:
+        """What is done where the core has rows."""
+        if not statements:
+            return ()
+        return [Note(text=_NOTE), If(condition=ROWS > 0, then=seq(*statements), where=self.where)]
 
 
 def row_sums(context: Context, needed_in_steps: bool) -> RowSums:
@@ -57,10 +76,15 @@ def row_sums(context: Context, needed_in_steps: bool) -> RowSums:
     """
     if adds_rounded(context):
         return RowSums(of_rounded=_in_step(context))
-    left = "step" if needed_in_steps or context.rows.one_position else _left_by_steps(context)
-    if left == "step":
+    if needed_in_steps or not finishes_at_once(context):
         return RowSums(of_exponentials=_in_step(context))
-    return RowSums(of_exponentials=_folded(context, left), after_steps=_at_once(context, left))
+    return _at_once(context, _left_by_steps(context))
+
+
+def finishes_at_once(context: Context) -> bool:
+    """Whether the sums of a tile are finished for all rows after the steps, where no step needs them."""
+    one_step = adds_rounded(context) or context.rows.one_position
+    return not one_step and _left_by_steps(context) != "step"
 
 
 def adds_rounded(context: Context) -> bool:
@@ -137,26 +161,39 @@ def _folded(context: Context, left: str) -> list[Statement]:
     ]
 
 
-def _at_once(context: Context, left: str) -> list[Statement]:
+def _at_once(context: Context, left: str) -> RowSums:
     """The sums of all rows of the core."""
     b, (blocks, finished) = vector_buffers(context), _buffers(context)
     row_sum = whole(b.row_sum, state_row(context, Const(0)), ROWS)
     rescale = whole(b.rescale, tile_row(context, Const(0)), ROWS)
-    to_blocks = []
-    if left == "lanes":
-        folded = _lanes(context).region(0, ROWS, REPEAT_LANES, folded_lanes(context))
-        of_rows = blocks.region(0, ROWS, STATISTIC_LANES, STATISTIC_LANES)
-        to_blocks = [BlockReduce(op="Sum", dst=of_rows, src=folded)]
-    return [
-        Note(text=_NOTE),
-        If(
-            condition=ROWS > 0,
-            then=seq(
-                *to_blocks,
-                reduce_blocks("Sum", finished, blocks, ROWS),
-                Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
-                Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),
-            ),
-            where=context.where,
-        ),
-    ]
+
+    def reduced(first: Expr, rows: Expr, defined: Expr | None = None) -> list[Statement]:
+        """``defined``: so many rows have sums, 0 where there are none."""
+        to_blocks, groups = list[Statement](), ceil_div(rows if defined is None else defined, STATISTIC_LANES)
+        if left == "lanes":
+            width = folded_lanes(context)
+            place = blocks.region(first * STATISTIC_LANES, rows, STATISTIC_LANES, STATISTIC_LANES)
+            folded = _lanes(context).region(first * width, rows, REPEAT_LANES, width)
+            to_blocks.append(BlockReduce(op="Sum", dst=place, src=folded))
+        if defined is not None:
+            none = whole(blocks, rows * STATISTIC_LANES, (defined - rows) * STATISTIC_LANES)
+            to_blocks.append(If(condition=rows < defined, then=seq(Fill(dst=none, value=Const(0)))))
+        last = BlockReduce(
+            op="Sum",
+            dst=finished.region(first, groups, STATISTIC_LANES, STATISTIC_LANES),
+            src=blocks.region(first * STATISTIC_LANES, groups, REPEAT_LANES, REPEAT_LANES),
+        )
+        return [*to_blocks, last]
+
+    return RowSums(
+        of_exponentials=_folded(context, left),
+        reduced=reduced(Const(0), ROWS),
+        reduced_step=reduced(R0, STEP_ROWS),
+        of_whole_steps=reduced(Const(0), ROWS, round_up(ROWS, context.rows_of_scores)),
+        added=[
+            Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
+            Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),
+        ],
+        of_tile=finished,
+        where=context.where,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import bands_of_task, cube_buffers, holds_query, loads_wide_keys
 from attndsl.lowering.attention.halves import load_queries, of_queries
@@ -12,13 +14,14 @@ from attndsl.lowering.attention.kept_keys import (
     kept_parts,
     other_channels,
 )
-from attndsl.lowering.attention.key_range import sees_by_band, tile_bounds
+from attndsl.lowering.attention.key_range import begins_by_band, sees_by_band, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
     BAND,
     FRACTALS_OF_BAND,
     KEYS_OF_BAND,
     PADDED_ROWS,
     ROWS_OF_BAND,
+    band_begin,
     fractals_of,
     in_l1,
     is_first,
@@ -247,8 +250,11 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     left = left_operand(b.query, b.left, as_expr(0), depth, band=(BAND // FRACTAL_SIZE, FRACTALS_OF_BAND))
     product = Alloc(buffers=(b.product,), body=seq(multiply, store))
     one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
-    if sees_by_band(context):
-        one = If(condition=_N0 < KEYS_OF_BAND, then=seq(one))
+    seen = [_N0 < KEYS_OF_BAND] if sees_by_band(context) else []
+    if begins_by_band(context):
+        seen.append(band_begin(context) < _N0 + cols)
+    if seen:
+        one = If(condition=reduce(lambda a, b: a & b, seen), then=seq(one))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)
     return in_l1(b.key, load, Alloc(buffers=(b.right,), body=seq(right, over_bands(context, one))))
 

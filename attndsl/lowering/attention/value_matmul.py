@@ -19,6 +19,7 @@ from attndsl.lowering.attention.matmul_operands import (
     FRACTALS_OF_BAND,
     PADDED_ROWS,
     ROWS_OF_BAND,
+    band_begin,
     band_keys,
     fractal_elements,
     fractals_of,
@@ -204,6 +205,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     over_keys = For(
         var=_K1,
         runs=True,
+        begin=band_begin(context),
         end=band_keys(context),
         step=piece,
         body=seq(
@@ -230,7 +232,8 @@ def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
     image = fractals_of(context, values.image_rows(b.value, KEYS))
     band = Const(0), FRACTALS_OF_BAND
     left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS, band=band, rows=FRACTALS_OF_BAND)
-    multiply = _multiply(context, width, depth, (_K1 + _K0) == 0, FRACTALS_OF_BAND * FRACTAL_SIZE)
+    initial = band_begin(context) == (_K1 + _K0)
+    multiply = _multiply(context, width, depth, initial, FRACTALS_OF_BAND * FRACTAL_SIZE)
     right = seq(_transposed(b.value, b.right, values, _K1 + _K0, image), multiply)
     return seq(
         Let(symbol=depth, value=minimum(context.base_k, keys - _K0)),

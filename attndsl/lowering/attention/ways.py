@@ -7,6 +7,7 @@ from attndsl.lowering.attention.few_keys import ROWS_OF_FEW_KEYS
 from attndsl.lowering.attention.gathered_sums import SUMS_IN_WORKSPACE
 from attndsl.lowering.attention.halves import ALTERNATING_HALVES
 from attndsl.lowering.attention.kept_keys import VALUES_FROM_KEYS
+from attndsl.lowering.attention.kept_maxima import KEPT_MAXIMA
 from attndsl.lowering.attention.narrow_scores import NARROW_SCORES
 from attndsl.lowering.attention.probabilities import PROBABILITIES_AS_FRACTALS
 from attndsl.lowering.attention.warm_slots import WARMED_SLOTS
@@ -20,4 +21,5 @@ WAYS = (
     NARROW_SCORES,
     SUMS_IN_WORKSPACE,
     ALTERNATING_HALVES,
+    KEPT_MAXIMA,
 )

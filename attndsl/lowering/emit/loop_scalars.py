@@ -8,6 +8,7 @@ those of an item are:
     rowFractals               fractals of 16 rows that the task's rows fill
     keyBegin, keyEnd, firstTile, tiles, steps     of its keys; keyBegin where that is not 0
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
+    skippedKeys               keys of the tile in front of these, which rows of a core do not see
     itemSlot  the item's slot of the statistics of the rows of all items in flight
     rowBegin, rows            the task's rows of one vector core
     r0, stepRows              first row of a vector step, and how many; head, queryIndex: where a row stands
@@ -53,6 +54,7 @@ ITEM_SLOT, HALF_SLOT = Symbol("itemSlot"), Symbol("halfSlot")
 SLOT = Symbol("slot")
 FIRST_KEY = Symbol("firstKey")
 KEYS = Symbol("keys")
+SKIPPED_KEYS = Symbol("skippedKeys")
 SPAN = Symbol("span")
 ROW_BEGIN = Symbol("rowBegin")
 ROWS = Symbol("rows")

@@ -74,6 +74,12 @@ def end_of_positions(context: Context, positions: tuple[Expr, Expr]) -> Expr | N
     return over_positions(context, bounds, minimum, positions)
 
 
+def first_of_positions(context: Context, positions: tuple[Expr, Expr]) -> Expr | None:
+    """A key at or before the first that some query positions of the task see, the first and the last."""
+    bounds = [extreme(each.begin, low=True) for each in _intervals(context)]
+    return over_positions(context, bounds, maximum, positions)
+
+
 def row_ends(context: Context) -> tuple[Expr, ...]:
     """Ends of the keys that a row sees, expressions of b, n and i: of each mask that hides later keys."""
     return tuple(each.end for each in _intervals(context) if each.end is not None)
@@ -87,8 +93,17 @@ def later_positions_see_more(context: Context) -> bool:
 
 def later_positions_begin_later(context: Context) -> bool:
     """Whether earlier keys are hidden from later query positions, as a window does that moves with them."""
-    begins = [each.begin for each in _intervals(context) if each.begin is not None]
-    return any("i" in begin.symbols() for begin in begins)
+    return any("i" in begin.symbols() for begin in _begins(context))
+
+
+def bands_begin_later(context: Context) -> bool:
+    """The same, where the first keys that earlier positions of a task see are known."""
+    begins = _begins(context)
+    return any("i" in begin.symbols() and extreme(begin, low=True) is not None for begin in begins)
+
+
+def _begins(context: Context) -> list[Expr]:
+    return [each.begin for each in _intervals(context) if each.begin is not None]
 
 
 def tile_tests(context: Context) -> tuple[TileTest, ...]:

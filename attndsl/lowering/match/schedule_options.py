@@ -33,9 +33,9 @@ NARROW_SCORES = (
     "products of queries and keys are at most 65504."
 )
 """What is told of kernels that do."""
-OF_NARROW_SCORES: Mapping[str, int | str] = {"ring": 5, "rows": 32, "result_rows": 8}
-"""Defaults of prompts whose scores pass in fp16: vector cores limit them, which need tiles to go on with, and
-steps of many rows, for which sums in the workspace leave room."""
+OF_NARROW_SCORES: Mapping[str, int | str] = {"rows": 32, "result_rows": 8}
+"""Defaults of prompts whose scores pass in fp16: vector cores limit them, which need steps of many rows, for
+which sums in the workspace leave room."""
 NARROW_HEAD = 64
 """Channels of a head whose products take the cube no longer than its softmax takes the vector cores."""
 OF_LATENT_ROWS: Mapping[str, int | str] = {
@@ -117,6 +117,9 @@ class Schedule:
             each "step" finishes its own; "auto": "lanes" with weighted sums in the workspace, else "blocks"
             for tasks of one band of rows and narrow scores, else "step". Bears on rows of several positions
             whose sums no step needs.
+        maxima: when row maxima are taken: "each": of each tile; "kept": of the first tile of an item, and of
+            rows where those that they have turn out to be too small, which are computed again; "auto": kept
+            with fp16 scores, or with more on scores than a factor, where that can be. Results are the same.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -150,6 +153,7 @@ class Schedule:
     sums: str = "auto"
     halves: str = "auto"
     row_sums: str = "auto"
+    maxima: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -264,6 +268,7 @@ _LEGAL = {
     "sums": Legal(words=("auto", "vector", "workspace")),
     "halves": Legal(words=("auto", "alternate", "none")),
     "row_sums": Legal(words=("auto", "lanes", "blocks", "step")),
+    "maxima": Legal(words=("auto", "each", "kept")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 

@@ -19,6 +19,7 @@ from attndsl.lowering.match.operation_chains import has_scores, other_operand, r
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.operands.operand_rules import text_of
 from attndsl.lowering.scores.expressions import expression
+from attndsl.lowering.scores.key_biases import key_bias
 
 
 def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
@@ -37,6 +38,9 @@ def lower_modifier(context: Context, node: nodes.Node) -> Modifier:
 def _elementwise(context: Context, node: nodes.Node) -> Modifier:
     """An operation of scores, with whatever stands between them and what its operands have in common."""
     assert isinstance(node, nodes.Elementwise)
+    bias = key_bias(context, node)
+    if bias is not None:
+        return bias
     operand = expression(context, node, running_score(node))
     return Modifier(
         title=f"score {_title(context, node)}  ({context.spec_line(node.where)})",
