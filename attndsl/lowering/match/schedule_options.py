@@ -117,6 +117,8 @@ class Schedule:
             each "step" finishes its own; "auto": "lanes" with weighted sums in the workspace, else "blocks"
             for tasks of one band of rows and narrow scores, else "step". Bears on rows of several positions
             whose sums no step needs.
+        item_loops: the loops over the items of two attentions: "joint", one loop that takes items of both in
+            turn, or "separate", one loop behind the other; "auto" is "joint" where that can be.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -150,6 +152,7 @@ class Schedule:
     sums: str = "auto"
     halves: str = "auto"
     row_sums: str = "auto"
+    item_loops: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -264,6 +267,7 @@ _LEGAL = {
     "sums": Legal(words=("auto", "vector", "workspace")),
     "halves": Legal(words=("auto", "alternate", "none")),
     "row_sums": Legal(words=("auto", "lanes", "blocks", "step")),
+    "item_loops": Legal(words=("auto", "joint", "separate")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 
