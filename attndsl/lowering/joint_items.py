@@ -132,7 +132,7 @@ def joint_loop(first: ItemParts, second: ItemParts) -> Seq:
     """The loop over a block's items of both attentions, and the scalars that it takes."""
     contexts = first.context, second.context
     order, all_items = _items_of_block(contexts)
-    over = Symbol(f"over{second.context.attention_name}")
+    over = Symbol(f"over{first.context.attention_name}")
     query = (cube_buffers(first.context).query,)
     body = seq(
         *_turn(contexts, over, all_items),
@@ -183,16 +183,17 @@ def _turn(contexts: tuple[Context, Context], over: Symbol, all_items: Expr) -> l
     def before(place: Expr) -> Expr:
         return ((place + 1) * runs - 1) // (all_items + 1)
 
-    is_next = (_AFTER > _BEFORE) & ((_BEFORE < _count(second)) | (first.items == 0))
-    of_second = turns(second).begin + _BEFORE * BLOCK_COUNT
-    of_first = BLOCK_INDEX + (_PLACE - _BEFORE) * BLOCK_COUNT
+    of_first = (_AFTER == _BEFORE) | ((_count(second) == _BEFORE) & (first.items > 0))
+    turn = select(
+        over, BLOCK_INDEX + (_PLACE - _BEFORE) * BLOCK_COUNT, turns(second).begin + _BEFORE * BLOCK_COUNT
+    )
     keys = second.keys.name
     why = f"items over {keys} stand evenly among the others: so many come before this place, and the next one"
     return [
         Let(symbol=_BEFORE, value=before(_PLACE), why=why),
         Let(symbol=_AFTER, value=before(_PLACE + 1)),
-        Let(symbol=over, value=is_next),
-        Let(symbol=turn_of(first), value=select(over, of_second, of_first)),
+        Let(symbol=over, value=of_first),
+        Let(symbol=turn_of(first), value=turn),
     ]
 
 
@@ -201,7 +202,7 @@ def _turn(contexts: tuple[Context, Context], over: Symbol, all_items: Expr) -> l
 
 def _either_scalars(over: Symbol, first: ItemParts, second: ItemParts) -> Either:
     """The scalars of an item, of its attention; those that one attention alone has are 0 for the other."""
-    sides = seq(*second.scalars), seq(*first.scalars)
+    sides = seq(*first.scalars), seq(*second.scalars)
     for item in (item for side in sides for item in side.body if not isinstance(item, Let | Collect)):
         raise InternalError(f"a {type(item).__name__} stands among the scalars of an item")
     known = {symbol.name: symbol for side in sides for item in side.body for symbol in _symbols(item)}
@@ -211,7 +212,7 @@ def _either_scalars(over: Symbol, first: ItemParts, second: ItemParts) -> Either
         then=then,
         otherwise=otherwise,
         scalars=tuple(known.values()),
-        attention_names=(second.context.attention_name, first.context.attention_name),
+        attention_names=(first.context.attention_name, second.context.attention_name),
     )
 
 
@@ -240,5 +241,5 @@ def _either(over: Symbol, first: Stage, second: Stage) -> Stage:
         raise InternalError(f"{first.name} and {second.name} stand in one place")
     if Comparison().same_fields(first, second, frozenset({"name", "attention_name"})):
         return replace(first, name=first.stem, attention_name="")
-    branch = If(condition=over, then=seq(second), otherwise=seq(first), where=first.where)
+    branch = If(condition=over, then=seq(first), otherwise=seq(second), where=first.where)
     return EitherStage(name=first.stem, core=first.core, doc=first.doc, body=seq(branch), where=first.where)

@@ -156,7 +156,7 @@ class If(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Either(If):
-    """An If of which each side defines all ``scalars``, which are known behind it: those of one of two things.
+    """An If of which each side defines all ``scalars``: they are known behind it.
 
     Arrays that one side alone collects are read where the same condition says that it was that side.
     ``attention_names``: as of stages, what ``then`` and ``otherwise`` are about.
@@ -295,10 +295,10 @@ class Stage(Statement):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EitherStage(Stage):
-    """One of two stages, each iteration's own: no function itself. Its body is an If with a stage on each side.
+    """One of two stages, each iteration's own. Its body is an If with a stage on each side.
 
-    What is said of other stages, such as their lags and which tensors they write and read, is said of both as
-    one.
+    It is no function of the kernel. What is known of stages, such as lags, and the tensors that they write
+    and read, is known of both as one.
     """
 
     @property
