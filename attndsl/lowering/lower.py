@@ -94,7 +94,7 @@ def first_draft(
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
-    items = [_joint_loop(inputs)] if contexts[0].joint else map(_item_loop, inputs)
+    items = [_joint_loop(inputs)] if contexts[0].joint else [_item_loop(given) for given in inputs]
     body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
     check_axes_are_read(computation, signature, inventory.asked_axes)
     placed = place_workspace(inventory, device.architecture)
@@ -159,9 +159,10 @@ def _item_loop(given: PhaseInput) -> Statement:
     if not item.same(ITEM):
         why = _TURNS_ABOUT if context.longest_first else ""
         taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item, why=why)], ITEM
+    tiles = _tiles(given)
     of_core = [] if context.halves else context.rows.rows_of_this_aiv(context)
     scalars = of_task(context, _item_scalars(context, of_core))
-    body = seq(*taken, *split_and_task(context, item), *scalars, with_query(context, _tiles(given)))
+    body = seq(*taken, *split_and_task(context, item), *scalars, with_query(context, tiles))
     bounds = turns(context)
     loop = For(
         var=turn_of(context), begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True
