@@ -131,11 +131,11 @@ class ItemParts:
 def joint_loop(first: ItemParts, second: ItemParts) -> Seq:
     """The loop over a block's items of both attentions, and the scalars that it takes."""
     contexts = first.context, second.context
-    order, all_items = _items_of_block(contexts)
+    order, all_items = items_of_block(contexts)
     over = Symbol(f"over{first.context.attention_name}")
     query = (cube_buffers(first.context).query,)
     body = seq(
-        *_turn(contexts, over, all_items),
+        *item_of_place(contexts, over, all_items),
         _either_scalars(over, first, second),
         *first.of_core,
         Alloc(
@@ -157,7 +157,7 @@ def _count(context: Context) -> Symbol:
     return Symbol(context.label("itemsOfBlock"))
 
 
-def _items_of_block(contexts: tuple[Context, Context]) -> tuple[list[Statement], Expr]:
+def items_of_block(contexts: tuple[Context, Context]) -> tuple[list[Statement], Expr]:
     """How many items of each attention the block has, and of both."""
     found = list[Statement]()
     for context in contexts:
@@ -170,7 +170,7 @@ def _items_of_block(contexts: tuple[Context, Context]) -> tuple[list[Statement],
     return found, both
 
 
-def _turn(contexts: tuple[Context, Context], over: Symbol, all_items: Expr) -> list[Statement]:
+def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Expr) -> list[Statement]:
     """Which item comes at a place of the block's sequence, and of which attention.
 
     Of n items in all m are of the second attention. So many of them come before place p: ``((p + 1) * (m + 1)

@@ -62,6 +62,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "first_stores": ("auto", "vector", "cube"),
     "few_keys": ("same", "auto"),
     "row_sums": ("auto", "blocks", "step"),
+    "item_loops": ("auto", "separate"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

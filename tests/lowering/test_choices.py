@@ -65,7 +65,7 @@ WORDS = {
     "prob_layout": ("rows", "fractals"), "few_keys": ("same", "auto", "double"),
     "key_copies": ("parts", "whole"), "sums": ("auto", "vector", "workspace"),
     "halves": ("auto", "alternate", "none"), "score_dtype": ("float32", "float16"),
-    "row_sums": ("auto", "lanes", "blocks", "step"),
+    "row_sums": ("auto", "lanes", "blocks", "step"), "item_loops": ("auto", "joint", "separate"),
 }  # fmt: skip
 
 

@@ -165,7 +165,7 @@ def choice_of(loop: For) -> Either | None:
 
 
 def _choices(first: For, second: For) -> Iterator[ItemDecoding]:
-    """The decodings of loops over the items of two attentions. What an attention has not is 0 in the struct."""
+    """The decodings of loops over the items of two attentions. What one has not is 0 in the struct."""
     cube, vector = choice_of(first), choice_of(second)
     if cube is None or vector is None or not Comparison().same(cube, vector):
         raise InternalError("cube and vector cores choose between items in different ways")

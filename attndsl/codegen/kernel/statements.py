@@ -5,7 +5,7 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -22,6 +22,7 @@ from attndsl.codegen.kernel.grouped_statements import (
     why_pipes_wait,
     with_joined_branches,
 )
+from attndsl.codegen.kernel.inside_statements import places_of, touched_here, touched_inside
 from attndsl.codegen.kernel.item_decoding import (
     DECODED,
     FOUND,
@@ -125,7 +126,7 @@ class Writer:
         self._stages = self
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.fields} | {scalar.name for scalar in CORE_SCALARS}
-        self._definitions = _places(program.statements())
+        self._definitions = places_of(program.statements())
         self._read = {name for item in program.statements() for name in names_of(item)}
         self.functions: list[Function] = []
 
@@ -505,7 +506,7 @@ class Writer:
 
     def _slot(self, lifetime: Alloc, held: _Held, scope: frozenset[str]) -> Iterator[str]:
         """The current slots of a lifetime's buffers by name, what it does with them, and on to the next."""
-        slot, touched = self._spelling.slot(lifetime.buffers), _touched_here(lifetime.body)
+        slot, touched = self._spelling.slot(lifetime.buffers), touched_here(lifetime.body)
         yield from (self._view(buffer, slot) for buffer in lifetime.buffers if buffer in touched)
         yield from self._lines(lifetime.body, (*held, lifetime.buffers), scope)
         if isinstance(lifetime, Handed):
@@ -527,7 +528,7 @@ class Writer:
 
     def _called(self, stage: Stage, held: _Held) -> _Call:
         """What calls a stage's function, which is written if it is not yet."""
-        touched = _touched(stage)
+        touched = touched_inside(stage)
         outer = [
             self._view(buffer, slot_member(group)) for group in held for buffer in group if buffer in touched
         ]
@@ -549,7 +550,7 @@ class Writer:
             writer, written = (self._stages, stage) if first is None else (self._inner, first)
             writer = writer._spelled(writer._spelling.with_scalars(members))
             # parts of the stage take what it defines in its own order, whatever other stages define
-            writer._definitions = {**self._definitions, **_places(written.walk(), len(self._definitions))}
+            writer._definitions = {**self._definitions, **places_of(written.walk(), len(self._definitions))}
             declared = (*self._shared.declarations(outer_stages(written.body)), *outer)
             lines = (*(_INDENT + line for line in declared), *writer._inside(written.body, ()))
             made = Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
@@ -576,20 +577,6 @@ class Writer:
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
 
 
-def _places(statements: Iterable[Statement], first: int = 0) -> dict[str, int]:
-    """The scalars that statements define, numbered from ``first`` on in the order of their definitions.
-
-    One that is another name of an earlier one stands with it: a batch row with the token that it is.
-    """
-    places: dict[str, int] = {}
-    for item in statements:
-        for name in binds(item):
-            other = item.value if isinstance(item, Let) else None
-            here = places.get(other.name) if isinstance(other, Symbol) else None
-            places.setdefault(name, first + len(places) if here is None else here)
-    return places
-
-
 def _declared(let: Let) -> str:
     return f"const {'bool' if let.is_condition else 'int64_t'} {scalar(let.symbol)}"
 
@@ -597,25 +584,6 @@ def _declared(let: Let) -> str:
 def _reason(let: Let) -> Iterator[str]:
     if let.why:
         yield f"// {let.why}"
-
-
-def _touched(statement: Statement) -> set[Buffer]:
-    """The buffers that instructions inside read or write."""
-    return {
-        buffer
-        for item in statement.walk()
-        if isinstance(item, Instruction)
-        for buffer in (*item.reads(), *item.writes())
-    }
-
-
-def _touched_here(statement: Statement) -> set[Buffer]:
-    """Those that instructions outside of the stages inside read or write."""
-    if isinstance(statement, Stage):
-        return set()
-    if isinstance(statement, Instruction):
-        return _touched(statement)
-    return {buffer for child in statement.children() for buffer in _touched_here(child)}
 
 
 def _stride(buffer: Buffer) -> str:

@@ -159,7 +159,8 @@ class RowSpace(ABC):
     def tasks(self, emit: Emitter) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
         rows, tasks = self.task_sizes(emit, self._heads_per_task(emit))
-        emit.inventory.field(emit.label(ROWS_PER_TASK), rows, "query rows of a task, at most")
+        note = emit.inventory.host_number if emit.joint else emit.inventory.field
+        note(emit.label(ROWS_PER_TASK), rows, "query rows of a task, at most")
         return emit.inventory.field(emit.label("tasks"), tasks, "units of work before keys are split")
 
     @abstractmethod
