@@ -65,7 +65,7 @@ def test_the_kernel_itself_has_no_finding(case):
 @needs_compiler
 @pytest.mark.parametrize(
     "text",
-    ["CrossCoreSetFlag<2, PIPE_FIX>(operands.scoreRingReady);", "CrossCoreWaitFlag(operands.probRingReady);"],
+    ["CrossCoreSetFlag<2, PIPE_FIX>(kScoreRingReady);", "CrossCoreWaitFlag(kProbRingReady);"],
 )
 def test_flags_of_shared_stages_are_missed(text):
     numbers = [number for number, item in enumerate(switched().statements) if item.text == text]

@@ -10,6 +10,7 @@ from attndsl.lowering.attention.kept_keys import VALUES_FROM_KEYS
 from attndsl.lowering.attention.narrow_scores import NARROW_SCORES
 from attndsl.lowering.attention.probabilities import PROBABILITIES_AS_FRACTALS
 from attndsl.lowering.attention.warm_slots import WARMED_SLOTS
+from attndsl.lowering.joint_items import JOINT_ITEMS
 
 WAYS = (
     VALUES_FROM_KEYS,
@@ -20,4 +21,5 @@ WAYS = (
     NARROW_SCORES,
     SUMS_IN_WORKSPACE,
     ALTERNATING_HALVES,
+    JOINT_ITEMS,
 )
