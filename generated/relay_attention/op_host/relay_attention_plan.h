@@ -149,7 +149,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.N;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTaskKey = tiling.headsPerTask;
+    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows of a task, at most
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTilesKey = CeilDiv(problem.S1, kernel.tileKeys);
@@ -169,11 +169,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             ? MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1))
             : membersOfLargeTask;
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
-    tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
+    // query rows of a task, at most
+    const int64_t rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
     tiling.splitsKeyShare = SplitsOf(problem, tiling.tasksKeyShare, keyTilesKeyShare);
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
-    tiling.rowsPerTask = MaxOf(tiling.rowsPerTaskKey, tiling.rowsPerTaskKeyShare);
+    tiling.rowsPerTask = MaxOf(rowsPerTaskKey, rowsPerTaskKeyShare);
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
 }

@@ -129,7 +129,6 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
-            prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
@@ -142,6 +141,7 @@ public:
             rescale_ = View<float>(ub_, kRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
+            prob_ = View<T>(ub_, kProbAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -582,9 +582,11 @@ private:
                     const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
                     auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1Slot);
                     WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                    LoadNz(probL1,
-                        probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1], bandRows,
-                        pieceKeys, kTileKeys, bandFractals * kFractal);
+                    LoadBlocks(probL1,
+                        probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                            + k1 * tiling_.rowsPerTask + band * kFractal],
+                        CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
+                        tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                     for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                         const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -704,11 +706,26 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, stepRows);
+            // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                    UnaryRepeatParams(kGroupPitch / 16, 1, 1, kTileKeys / kBlockLanes));
+            }
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            const int64_t columnGroups = CeilDiv(keys, kFractal);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            for (int64_t column = 0;
+                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                 ++column) {
+                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    prob_[column * kGroupPitch],
+                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
+                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                    kRowsPerStep * kFractal);
+            }
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ ^= 1;

@@ -32,6 +32,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -70,7 +72,6 @@ constexpr uint32_t
     kScoreSlot = kRowsPerStep * kTileKeys * 4,
     // 2 slots: finished rows in the dtype of the result
     kResultSlot = kResultRowsPerStep * kPaddedHeadSize * 2,
-    kProbSlot = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLanesSlot = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // a row statistic, two blocks a row
     kResultBlocksSlot = kResultRowsPerStep * (2 * kBlockLanes) * 4,
@@ -93,21 +94,24 @@ constexpr uint32_t
     // maximum or sum of each row of the tile
     kTileStatSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
-    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
+    kNewMaxSlot = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlot = kRepeatLanes / kFractal * kGroupPitch * 2;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlot,
-    kResultAt = kScoreAt + 2 * kScoreSlot, kProbAt = kResultAt + 2 * kResultSlot,
-    kLanesAt = kProbAt + kProbSlot, kResultBlocksAt = kLanesAt + kLanesSlot,
-    kMaxOutAt = kResultBlocksAt + kResultBlocksSlot, kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot,
-    kRowMaxAt = kSumOutAt + 2 * kSumOutSlot, kRowSumAt = kRowMaxAt + kRowMaxSlot,
-    kRowBlocksAt = kRowSumAt + kRowSumSlot, kMergedMaxAt = kRowBlocksAt + kRowBlocksSlot,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlot, kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
+    kResultAt = kScoreAt + 2 * kScoreSlot, kLanesAt = kResultAt + 2 * kResultSlot,
+    kResultBlocksAt = kLanesAt + kLanesSlot, kMaxOutAt = kResultBlocksAt + kResultBlocksSlot,
+    kSumOutAt = kMaxOutAt + 2 * kMaxOutSlot, kRowMaxAt = kSumOutAt + 2 * kSumOutSlot,
+    kRowSumAt = kRowMaxAt + kRowMaxSlot, kRowBlocksAt = kRowSumAt + kRowSumSlot,
+    kMergedMaxAt = kRowBlocksAt + kRowBlocksSlot, kMergedSumAt = kMergedMaxAt + kMergedMaxSlot,
+    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlot,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlot,
     kPartialAt = kMergedRescaleAt + kMergedRescaleSlot + kHalfBankRow,
     kPartMaxAt = kPartialAt + 2 * kPartialSlot, kPartSumAt = kPartMaxAt + 2 * kPartMaxSlot,
     kRescaleAt = kPartSumAt + 2 * kPartSumSlot, kTileStatAt = kRescaleAt + kRescaleSlot,
-    kNewMaxAt = kTileStatAt + kTileStatSlot, kUbEnd = kNewMaxAt + kNewMaxSlot;
+    kNewMaxAt = kTileStatAt + kTileStatSlot, kProbAt = kNewMaxAt + kNewMaxSlot,
+    kUbEnd = kProbAt + kProbSlot;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

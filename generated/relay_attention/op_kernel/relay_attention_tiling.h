@@ -26,7 +26,6 @@ struct RelayAttentionTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
-    int64_t rowsPerTaskKey;  // query rows of a task, at most
     int64_t tasksKey;  // units of work before keys are split
     int64_t splitsKey;  // parts the keys of a row are split into
     int64_t itemsKey;  // units of work: a task and a split
@@ -34,7 +33,6 @@ struct RelayAttentionTiling {
     int64_t batchRows;  // batch rows
     int64_t membersPerTask;  // batch rows of a task, at most
     int64_t memberTiles;  // tasks that share the batch rows of a list entry
-    int64_t rowsPerTaskKeyShare;  // query rows of a task, at most
     int64_t tasksKeyShare;  // units of work before keys are split
     int64_t splitsKeyShare;  // parts the keys of a row are split into
     int64_t itemsKeyShare;  // units of work: a task and a split
