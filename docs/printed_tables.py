@@ -16,7 +16,6 @@ from typing import Any
 from attndsl.base.package_files import resource_dir, specs_dir
 from attndsl.cli.profile_page.pictures import pictures
 from attndsl.graph.nodes import AXIS_MEANINGS
-from attndsl.lowering.attention.ways import WAYS
 from attndsl.lowering.keys.compositions import COMPOSITIONS, WRITTEN, Kind
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
@@ -24,6 +23,7 @@ from attndsl.lowering.match.option_couplings import COUPLINGS
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.preconditions import IO_DTYPES, RULES
 from attndsl.lowering.results.elementwise_results import FORMS
+from attndsl.lowering.ways import WAYS
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.starting_specs import kinds
 from attndsl.target import DEFAULT_DEVICE, device, device_names

@@ -53,7 +53,8 @@ LAYERS = (
 )
 """The packages, and the modules beside them; each imports none of a layer before its own."""
 _LOWERING = (
-    ("lower",),
+    ("lower", "ways"),
+    ("joint_items",),
     ("phases", "work_partition", "hoist_scalar_loads", "value_numbering", "preconditions"),
     ("axis_reads",),
     ("own_expressions",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from attndsl.expr import Expr
@@ -13,7 +13,7 @@ from attndsl.lowering.attention.gathered_sums import with_gathered_sums
 from attndsl.lowering.attention.halves import count_halves, of_task, with_halves
 from attndsl.lowering.attention.item_turns import item_of_turn, turn_of, turns
 from attndsl.lowering.attention.key_range import key_range
-from attndsl.lowering.attention.score_matmul import with_query
+from attndsl.lowering.attention.score_matmul import load_query, with_query
 from attndsl.lowering.axis_reads import check_axes_are_read
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.make_context import attention_contexts
@@ -21,6 +21,7 @@ from attndsl.lowering.context.modifiers import Modifier, Modifiers, share_loads_
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
+from attndsl.lowering.joint_items import ONE_MORE, ItemParts, joint_loop, with_joint_items
 from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
@@ -50,7 +51,7 @@ from attndsl.tile.instructions.units import (
     VECTOR_CORES,
 )
 from attndsl.tile.program import BLOCK_COUNT, Constant, Program, Requirement
-from attndsl.tile.statements import For, Let, Note, Statement, seq
+from attndsl.tile.statements import For, Let, Note, Pipelined, Seq, Statement, seq
 
 
 def lower(
@@ -94,14 +95,14 @@ def first_draft(
     inventory = Inventory()
     contexts = attention_contexts(computation, signature, schedule, device, inventory)
     contexts = with_halves(with_gathered_sums(all_continuous(contexts)))
-    contexts = with_item_order(with_rows_of_few_keys(contexts))
+    contexts = with_joint_items(with_item_order(with_rows_of_few_keys(contexts)))
     with inventory.about("work"):
         add_work_fields(contexts)
     inputs = [
         PhaseInput(context=context, modifiers=modifiers, contexts=contexts)
         for context, modifiers in zip(contexts, _modifiers(contexts), strict=True)
     ]
-    items = [_item_loop(given) for given in inputs]
+    items = [_joint_loop(inputs)] if contexts[0].joint else [_item_loop(given) for given in inputs]
     body = seq(phases(Place.BEFORE, inputs[0]), *items, phases(Place.AFTER, inputs[0]))
     check_axes_are_read(computation, signature, inventory.asked_axes)
     placed = place_workspace(inventory, device.architecture)
@@ -161,7 +162,6 @@ def _lowered(context: Context) -> Iterator[Modifier]:
         yield replace(lower_modifier(context, node), of_probabilities=True)
 
 
-_ONE_MORE = "One turn more than the block has items: it drains the pipeline."
 _TURNS_ABOUT = "rounds alternate in direction: no block has the longest item of each"
 _LAST_FIRST = "A block takes its last item first: small tasks fill the pipeline."
 
@@ -176,29 +176,56 @@ def _item_loop(given: PhaseInput) -> Statement:
         taken, item = [*round_of_turn(context), Let(symbol=ITEM, value=item, why=why)], ITEM
     if (walked := there_and_back(context, item)) is not None:
         taken, item = [*taken, walked], walked.symbol
-    finish = phases(Place.ITEM, given).body
-    at_once = finishes_only_tiles(context)
-    further = selection(context, given.modifiers, at_once) if selects_blocks(context) else None
-    only = write_only_tile(context, given.modifiers) if at_once else None
-    on_rows = attention_loop(context, given.modifiers, finish, further, only)
-    item_scalars = [
-        *context.rows.enter(context),
-        *count_halves(context),
-        *key_range(context),
-        *([] if context.halves else context.rows.rows_of_this_aiv(context)),
-        *context.keys.enter(context),
-        *context.values.enter(context),
-    ]
-    body = seq(
-        *taken,
-        *split_and_task(context, item),
-        *of_task(context, item_scalars),
-        with_query(context, on_rows),
-    )
+    tiles = _tiles(given)
+    of_core = [] if context.halves else context.rows.rows_of_this_aiv(context)
+    scalars = of_task(context, _item_scalars(context, of_core))
+    body = seq(*taken, *split_and_task(context, item), *scalars, with_query(context, tiles))
     bounds = turns(context)
     loop = For(
         var=turn_of(context), begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True
     )
-    drained = [Note(text=_ONE_MORE)] if context.continuous else []
+    drained = [Note(text=ONE_MORE)] if context.continuous else []
     backwards = [Note(text=_LAST_FIRST)] if context.last_first else []
     return seq(*drained, *bounds.scalars, *backwards, loop)
+
+
+def _item_scalars(context: Context, of_core: Sequence[Statement] = ()) -> list[Statement]:
+    """What is known of an item; ``of_core``: what a vector core has of its rows."""
+    return [
+        *context.rows.enter(context),
+        *count_halves(context),
+        *key_range(context),
+        *of_core,
+        *context.keys.enter(context),
+        *context.values.enter(context),
+    ]
+
+
+def _tiles(given: PhaseInput) -> Seq:
+    """What is done with the keys of an item, tile by tile."""
+    context = given.context
+    finish = phases(Place.ITEM, given).body
+    at_once = finishes_only_tiles(context)
+    further = selection(context, given.modifiers, at_once) if selects_blocks(context) else None
+    only = write_only_tile(context, given.modifiers) if at_once else None
+    return attention_loop(context, given.modifiers, finish, further, only)
+
+
+def _joint_loop(inputs: Sequence[PhaseInput]) -> Statement:
+    """Every block takes each ``blockCount``-th item of each attention, those of both in one loop."""
+    first, second = map(_item_parts, inputs)
+    return joint_loop(first, second)
+
+
+def _item_parts(given: PhaseInput) -> ItemParts:
+    context = given.context
+    (tiles,) = _tiles(given).body
+    assert isinstance(tiles, Pipelined)
+    taken = Let(symbol=ITEM, value=item_of_turn(context, turn_of(context)))
+    return ItemParts(
+        context=context,
+        scalars=[taken, *split_and_task(context, ITEM), *_item_scalars(context)],
+        of_core=context.rows.rows_of_this_aiv(context),
+        query=load_query(context),
+        tiles=tiles,
+    )

@@ -16,7 +16,7 @@ from attndsl.expr import Const, Expr, Named, Scope, Symbol
 from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS, TASK_ROWS
 from attndsl.lowering.own_expressions import with_own_expressions
 from attndsl.tile.scalars import binds, defined, free, still_known
-from attndsl.tile.statements import For, Let, Pipelined, Seq, Stage, Statement
+from attndsl.tile.statements import Either, For, Let, Pipelined, Seq, Stage, Statement
 
 _Names = Mapping[str, Expr]
 """What stands for a scalar, by the scalar's name."""
@@ -37,7 +37,7 @@ def value_numbering(tree: Seq) -> Seq:
     """
     stages = [item for item in tree.walk() if isinstance(item, Stage)]
     if any(stage.attention_name for stage in stages):
-        pairs = [_pairs(item) for item in tree.walk() if isinstance(item, For) and item.over_items]
+        pairs = [_pairs(item.body) for item in tree.walk() if isinstance(item, For) and item.over_items]
         return _Numbering(alike=frozenset.intersection(*pairs)).body(tree, {}) if pairs else tree
     calls = Counter(stage.name for stage in stages)
     return _Numbering(often=frozenset(name for name, count in calls.items() if count > 1)).body(tree, {})
@@ -67,6 +67,11 @@ class _Numbering:
                     continue
                 item = changed
                 known.append(item)
+            elif isinstance(item, Either):
+                same_on_both = _same_on_both(item, tree.body[position + 1 :])
+                names = {**names, **same_on_both}
+                item = self._either(item, names, same_on_both)
+                known = still_known(known, item)
             else:
                 item = self._statement(item, names)
                 known = still_known(known, item)
@@ -85,6 +90,18 @@ class _Numbering:
             return None
         return None if same is None or _bound_again(after, let.symbol, same) else same
 
+    def _either(self, item: Either, names: _Names, gone: _Names) -> Either:
+        """A choice between definitions without those that are an earlier one on both sides."""
+        kept = [
+            replace(side, body=tuple(each for each in side.body if not gone.keys() & set(defined(each))))
+            for side in item.sides
+        ]
+        scalars = tuple(symbol for symbol in item.scalars if symbol.name not in gone)
+        whole = replace(item, then=kept[0], otherwise=kept[1], scalars=scalars)
+        numbered = self._statement(whole, names)
+        assert isinstance(numbered, Either)
+        return numbered
+
     def _statement(self, item: Statement, names: _Names) -> Statement:
         if isinstance(item, Seq):
             return self.body(item, names)
@@ -100,14 +117,25 @@ def _pair(let: Let, earlier: Let) -> _Pair:
     return let.symbol.name, earlier.symbol.name
 
 
-def _pairs(loop: For) -> frozenset[_Pair]:
+def _same_on_both(item: Either, after: Sequence[Statement]) -> dict[str, Expr]:
+    """The scalars that are, on both sides of a choice, an earlier one of the side: what they are."""
+    found = dict[str, Expr]()
+    pairs = frozenset.intersection(*(_pairs(side) for side in item.sides))
+    for symbol in item.scalars:  # an earlier one that is another one itself is that
+        same = next((each for each in item.scalars if (symbol.name, each.name) in pairs), None)
+        if same is not None and not _bound_again(after, symbol, same):
+            found[symbol.name] = same.substitute(found)
+    return found
+
+
+def _pairs(body: Seq) -> frozenset[_Pair]:
     """The scalars of an item beside the earlier ones of it that have the same expression."""
     found: set[_Pair] = set()
     known: list[Let] = []
-    for position, item in enumerate(loop.body.body):
+    for position, item in enumerate(body.body):
         known = still_known(known, item)
         if isinstance(item, Let):
-            after = loop.body.body[position + 1 :]
+            after = body.body[position + 1 :]
             same = [each for each in known if _earlier(item, [each]) is not None]
             found |= {_pair(item, each) for each in same if not _bound_again(after, item.symbol, each.symbol)}
             known.append(item)

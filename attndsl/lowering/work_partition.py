@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.emitter import ROWS_PER_TASK
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
 from attndsl.lowering.masks.told_ends import telling_mask
@@ -51,6 +53,9 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
         )
         if may_split(context):
             add("rowTotal", context.rows.row_total(context), "rows of the result")
+    if contexts[0].joint:
+        rows: list[Expr] = [tiling_field_ref(context.label(ROWS_PER_TASK)) for context in contexts]
+        contexts[0].inventory.field(ROWS_PER_TASK, reduce(maximum, rows), "query rows of a task, at most")
     blocks = maximum(1, minimum(most, cores))  # an empty call has no items, but a launch has a block
     contexts[0].inventory.field("blocks", blocks, "blocks that are launched")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -16,6 +17,8 @@ from attndsl.tile.statements import (
     Alloc,
     Collect,
     Earlier,
+    Either,
+    EitherStage,
     For,
     If,
     KeepScalars,
@@ -34,8 +37,8 @@ from attndsl.tile.statements import (
 
 def split_cores(program: Program) -> Program:
     """The program with one tree for the AIC and one for its AIVs."""
-    architecture = program.device.architecture
-    cores = {core: _drop_unused(_restrict(program.body, core, architecture)) for core in Core}
+    architecture, body = program.device.architecture, _settled(program.body)
+    cores = {core: _drop_unused(_restrict(body, core, architecture)) for core in Core}
     return program.with_(cores=cores)
 
 
@@ -50,12 +53,16 @@ def _restrict(body: Seq, core: Core, architecture: Architecture) -> Seq:
     read = _tensors_of(body, core)
 
     def change(statement: Statement) -> Statement | None:
+        if isinstance(statement, EitherStage):
+            return statement.branch if statement.core is core else None
         if isinstance(statement, Stage):
             return statement if statement.core is core else None
         if isinstance(statement, PickTensor) and statement.tensor.name not in read:
             return None
         if isinstance(statement, Alloc) and _owner(statement.buffers, architecture) is not core:
             return statement.body
+        if isinstance(statement, Either):
+            return statement
         if isinstance(statement, For | If) and not _does_something(statement):
             return None
         return statement
@@ -141,20 +148,62 @@ def _continuous_loop(loop: Pipelined, core: Core) -> Statement:
     return For(var=loop.var, end=loop.extent, body=seq(*body), where=loop.where)
 
 
-def _drop_unused(body: Seq) -> Seq:
-    """Without the scalars that no later statement of their own body reads."""
-    read = {node.source for item in body.walk() for node in loads_of(item)}
+def _settled(body: Seq) -> Seq:
+    """Choices between definitions without those that no core reads: cores share what is left, whole."""
+    read = _elements_read(body)
 
     def change(statement: Statement) -> Statement | None:
-        if not isinstance(statement, Seq):
+        if not isinstance(statement, Seq) or not any(isinstance(item, Either) for item in statement.body):
             return statement
-        kept: list[Statement] = []
-        after = set[str]()  # scalars that the statements kept so far read
+        found: list[Statement] = []
+        after = set[str]()
         for item in reversed(statement.body):
-            filled = isinstance(item, Collect) and item.array.name in read
-            if not defined(item) or filled or not after.isdisjoint(defined(item)):
-                kept.append(item)
-                after = after.difference(defined(item)).union(free(item))
-        return statement if len(kept) == len(statement.body) else Seq(body=tuple(reversed(kept)))
+            now = _with_read_scalars(item, after, read) if isinstance(item, Either) else item
+            found.append(now)
+            after = after.difference(defined(now)).union(free(now))
+        return Seq(body=tuple(reversed(found)))
 
     return as_seq(rewrite(body, change) or Seq(body=()))
+
+
+def _with_read_scalars(item: Either, after: set[str], read: set[str]) -> Either:
+    scalars = tuple(symbol for symbol in item.scalars if symbol.name in after)
+    names = {symbol.name for symbol in scalars}
+    then, otherwise = (Seq(body=_read_later(side.body, names, read)) for side in item.sides)
+    return replace(item, then=then, otherwise=otherwise, scalars=scalars)
+
+
+def _drop_unused(body: Seq) -> Seq:
+    """Without the scalars that no later statement of their own body reads; choices between definitions, which
+    cores share, stay as they are."""
+    read = _elements_read(body)
+
+    def without(statement: Statement) -> Statement:
+        if isinstance(statement, Either):
+            return statement
+        before = statement.children()
+        after = tuple(map(without, before))
+        if any(new is not old for new, old in zip(after, before, strict=True)):
+            statement = statement.with_children(after)
+        if not isinstance(statement, Seq):
+            return statement
+        kept = _read_later(statement.body, set(), read)
+        return statement if len(kept) == len(statement.body) else Seq(body=kept)
+
+    return as_seq(without(body))
+
+
+def _elements_read(body: Seq) -> set[str]:
+    return {node.source for item in body.walk() for node in loads_of(item)}
+
+
+def _read_later(body: tuple[Statement, ...], after: set[str], read: set[str]) -> tuple[Statement, ...]:
+    """The statements without definitions that none behind them reads. ``after``: scalars that are read behind
+    all. ``read``: arrays of which elements are read anywhere."""
+    kept: list[Statement] = []
+    for item in reversed(body):
+        filled = isinstance(item, Collect) and item.array.name in read
+        if not defined(item) or filled or not after.isdisjoint(defined(item)):
+            kept.append(item)
+            after = after.difference(defined(item)).union(free(item))
+    return tuple(reversed(kept))

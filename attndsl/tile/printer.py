@@ -10,6 +10,7 @@ from attndsl.tile.statements import (
     Barrier,
     Collect,
     Earlier,
+    Either,
     For,
     Handed,
     If,
@@ -53,6 +54,14 @@ def _lines(statement: Statement, depth: int) -> list[str]:
         return [
             f"{pad}{statement.back} steps earlier, if {statement.condition}:",
             *_lines(statement.then, depth + 1),
+        ]
+    if isinstance(statement, Either):
+        names = ", ".join(symbol.name for symbol in statement.scalars)
+        return [
+            f"{pad}either, if {statement.condition}, for {names}:",
+            *_lines(statement.then, depth + 1),
+            f"{pad}or:",
+            *_lines(statement.sides[1], depth + 1),
         ]
     if isinstance(statement, If):
         lines = [f"{pad}if {statement.condition}:", *_lines(statement.then, depth + 1)]

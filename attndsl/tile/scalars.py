@@ -15,6 +15,7 @@ from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.statements import (
     Collect,
+    Either,
     For,
     KeepScalars,
     Let,
@@ -33,7 +34,7 @@ _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     IsBelow: ("symbol",),
 }
 
-_DEFINING = frozenset({*_BINDERS, KeepScalars})
+_DEFINING = frozenset({*_BINDERS, KeepScalars, Either})
 
 # Scalars of the functions that sum over an index range.
 _FOLD_SCALARS = {"extent", "found", "value"}
@@ -47,6 +48,8 @@ def defined(statement: Statement) -> tuple[str, ...]:
         return (statement.symbol.name,)
     if isinstance(statement, KeepScalars):
         return _counted(statement.steps)
+    if isinstance(statement, Either):
+        return tuple(symbol.name for symbol in statement.scalars)
     return (statement.count.name,) if isinstance(statement, Collect) else ()
 
 
@@ -54,8 +57,8 @@ def binds(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines, for what follows it or for what is inside."""
     if type(statement) not in _DEFINING:
         return ()
-    if isinstance(statement, KeepScalars):
-        return _counted(statement.steps)
+    if isinstance(statement, KeepScalars | Either):
+        return defined(statement)
     bound = tuple(getattr(statement, name).name for name in _BINDERS.get(type(statement), ()))
     if isinstance(statement, Pipelined) and statement.steps is not None:
         return bound + _counted(statement.steps)
@@ -129,8 +132,9 @@ def loads_of(statement: Statement) -> tuple[Load, ...]:
 
 def still_known(known: Iterable[Let], after: Statement) -> list[Let]:
     """The definitions whose expressions still have the value that they had before ``after``: a
-    :class:`Collect` fills an array and counts anew, from a :class:`PickTensor` on other elements are read."""
-    if not isinstance(after, Collect | PickTensor):
+    :class:`Collect` fills an array and counts anew, which an :class:`Either` may do, from a
+    :class:`PickTensor` on other elements are read."""
+    if not isinstance(after, Collect | PickTensor | Either):
         return list(known)
     names = set(defined(after))
     return [

@@ -154,6 +154,24 @@ class If(Statement):
         return replace(self, then=as_seq(children[0]), otherwise=otherwise)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Either(If):
+    """An If of which each side defines all ``scalars``: they are known behind it.
+
+    Arrays that one side alone collects are read where the same condition says that it was that side.
+    ``attention_names``: as of stages, what ``then`` and ``otherwise`` are about.
+    """
+
+    scalars: tuple[Symbol, ...]
+    attention_names: tuple[str, str]
+
+    @property
+    def sides(self) -> tuple[Seq, Seq]:
+        """The side where the condition holds, and the other one."""
+        assert self.otherwise is not None
+        return self.then, self.otherwise
+
+
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """How a continuous pipeline counts.
@@ -276,6 +294,34 @@ class Stage(Statement):
 
     def with_children(self, children: tuple[Statement, ...]) -> Stage:
         return replace(self, body=as_seq(children[0]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EitherStage(Stage):
+    """One of two stages, each iteration's own. Its body is an If with a stage on each side.
+
+    It is no function of the kernel. What is known of stages, such as lags, and the tensors that they write
+    and read, is known of both as one.
+    """
+
+    @property
+    def branch(self) -> If:
+        """The choice between both."""
+        branch = only(self.body)
+        assert isinstance(branch, If)
+        return branch
+
+    @property
+    def sides(self) -> tuple[Stage, Stage]:
+        """The stage where the condition holds, and the other one."""
+        first, second = (only(side) for side in self.branch.children())
+        assert isinstance(first, Stage)
+        assert isinstance(second, Stage)
+        return first, second
+
+    def with_sides(self, first: Stage, second: Stage) -> EitherStage:
+        """The same choice between other stages."""
+        return replace(self, body=seq(self.branch.with_children((seq(first), seq(second)))))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

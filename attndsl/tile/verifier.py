@@ -18,10 +18,11 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Instruction, IsBelow
 from attndsl.tile.instructions.units import UNITS
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
-from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names, step_counters
+from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names, step_counters, used
 from attndsl.tile.statements import (
     Alloc,
     Collect,
+    Either,
     For,
     If,
     KeepScalars,
@@ -126,6 +127,19 @@ def scalars_are_defined(program: Program) -> Iterator[str]:
                 yield f"scalar {name} is used and defined nowhere"
 
 
+def sides_define_their_scalars(program: Program) -> Iterator[str]:
+    """Each side of a choice between definitions defines all scalars that are known behind it, and nothing
+    else is done there."""
+    for item in (each for each in program.statements() if isinstance(each, Either)):
+        for side in item.sides:
+            other = [each for each in side.body if not isinstance(each, Let | Collect)]
+            yield from (f"'{_name(each)}' stands in a choice between definitions" for each in other)
+            given = {name for each in side.body for name in defined(each)}
+            for symbol in item.scalars:
+                if symbol.name not in given:
+                    yield f"scalar {symbol} is known behind a choice, one side does not define it"
+
+
 def choices_are_of_their_values(program: Program) -> Iterator[str]:
     """A scalar of few values is given these alone: what is legal of an operand rests on them."""
     lets = [item for item in program.statements() if isinstance(item, Let)]
@@ -159,6 +173,8 @@ def flags_are_uniform(program: Program) -> Iterator[str]:
 def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
     for child in statement.children():
         depends = frozenset() if isinstance(child, KeepScalars) else names_of(child) & varying
+        if isinstance(child, Either):
+            depends = depends.union(used(child) & varying)
         if defined(child) and (depends or isinstance(child, IsBelow)):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):
@@ -193,7 +209,8 @@ def _needs_choice(statement: Statement) -> bool:
 
 
 def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
-    """``ready``: names of what was picked or collected; grows by what the statement surely chooses."""
+    """``ready``: names of what was picked or collected; grows by what the statement surely chooses. What one
+    side of an :class:`Either` chooses is there in branches of the same condition."""
     tensors: tuple[GlobalTensor, ...] = ()
     if isinstance(statement, Instruction):
         tensors = (*statement.gm_reads(), *statement.gm_writes())
@@ -204,8 +221,15 @@ def _chosen(statement: Statement, ready: set[str]) -> Iterator[str]:
         if isinstance(node, Element) and node.source not in ready:
             yield f"{node} is read where {node.source} was not collected"
     inside = set(ready) if isinstance(statement, For | If | Pipelined) else ready
-    for child in statement.children():
-        yield from _chosen(child, set(inside) if isinstance(statement, If) else inside)
+    for number, child in enumerate(statement.children()):
+        if not isinstance(statement, If):
+            yield from _chosen(child, inside)
+            continue
+        side, known = f"side {number} of {statement.condition}: ", set(inside)
+        known |= {name.removeprefix(side) for name in inside}
+        yield from _chosen(child, known)
+        if isinstance(statement, Either):
+            ready |= {f"{side}{name}" for name in known - inside}
     if isinstance(statement, PickTensor):
         ready.add(statement.tensor.name)
     if isinstance(statement, Collect):
@@ -329,6 +353,7 @@ RULES: tuple[Rule, ...] = (
     Rule(lifetimes_share_slots),
     Rule(slots_need_a_lifetime),
     Rule(scalars_are_defined),
+    Rule(sides_define_their_scalars),
     Rule(choices_are_of_their_values),
     Rule(flags_are_uniform, _FLAGS),
     Rule(what_is_read_was_chosen),

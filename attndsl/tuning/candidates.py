@@ -63,6 +63,7 @@ UNSEEN: Mapping[str, tuple[int | str, ...]] = {
     "few_keys": ("same", "auto"),
     "row_sums": ("auto", "blocks", "step"),
     "maxima": ("auto", "each"),
+    "item_loops": ("auto", "separate"),
 }
 """Values of the options that change who waits for whom: only the emulator tells them apart."""
 

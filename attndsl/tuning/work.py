@@ -26,7 +26,7 @@ from attndsl.tile.instructions import Instruction, IsBelow
 from attndsl.tile.instructions.base import Place
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
 from attndsl.tile.scalars import step_counters
-from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Pipelined, Seq, Statement
+from attndsl.tile.statements import Collect, Either, For, If, Let, PickTensor, Pipelined, Seq, Statement
 
 Counts = npt.NDArray[np.float64]
 Scalars = dict[str, Any]
@@ -425,11 +425,17 @@ def _exprs(statement: Statement) -> tuple[Expr, ...]:
         return ()
     if isinstance(statement, Collect):
         return (statement.extent, statement.condition, statement.begin, statement.skip, statement.place)
+    if isinstance(statement, Either):
+        inside = (expr for side in statement.sides for each in side.body for expr in _exprs(each))
+        return (statement.condition, *inside)
     assert isinstance(statement, PickTensor)
     return (statement.index,)
 
 
 def _bound(statement: Statement) -> frozenset[str]:
+    if isinstance(statement, Either):
+        inside = [each for side in statement.sides for each in side.body]
+        return frozenset().union(*(_defines(each) | _bound(each) for each in inside))
     return frozenset((statement.index.name,)) if isinstance(statement, Collect) else frozenset()
 
 
@@ -441,6 +447,8 @@ def _defines(statement: Statement) -> frozenset[str]:
         return frozenset((statement.array.name, statement.count.name))
     if isinstance(statement, PickTensor):
         return frozenset((statement.tensor.name,))
+    if isinstance(statement, Either):
+        return _bound(statement)
     return frozenset()
 
 
@@ -482,6 +490,15 @@ def _definition(statement: Statement) -> _Act:
             scalars[_digest_key(array)] = blake2b(held.tobytes(), digest_size=16).digest()
 
         return collect
+    if isinstance(statement, Either):
+        condition = evaluator(statement.condition)
+        then, otherwise = ([_definition(each) for each in side.body] for side in statement.sides)
+
+        def either(scalars: Scalars, total: Counts) -> None:
+            for define in then if condition(scalars) else otherwise:
+                define(scalars, total)
+
+        return either
     assert isinstance(statement, PickTensor)
     tensor, index = statement.tensor.name, evaluator(statement.index)
 

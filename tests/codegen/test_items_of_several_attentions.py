@@ -23,7 +23,7 @@ from attndsl.tile.buffers import Buffer, GlobalTensor, ScalarArray
 from attndsl.tile.instructions import LoadRows
 from attndsl.tile.naming import stage_name
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX, Program, TilingField
-from attndsl.tile.statements import Collect, For, Let, Stage, Statement, seq
+from attndsl.tile.statements import Collect, Either, For, If, Let, Stage, Statement, seq
 from tests.support.devices import DEVICE
 
 TURN, TASK, BATCH, HEAD, KEYS, ROWS = (
@@ -260,6 +260,58 @@ def test_a_scalar_known_before_an_array_is_filled_is_not_taken_for_one_behind() 
     assert [let.symbol.name for let in decoding.known()] == ["batch", "kvHead", "keyEnd", "rows", "late"]
 
 
+OVER, PLACE = Symbol("overKey"), Symbol("place")
+
+
+def joint(core: Core, of_own: Expr = USED) -> For:
+    """One loop over the items of both attentions; the shared ones have ``rows`` besides."""
+    nothing, more = Let(symbol=ROWS, value=Const(0)), Let(symbol=ROWS, value=HEAD * 3)
+    either = Either(
+        condition=OVER,
+        then=seq(*decoded("Key", nothing)),
+        otherwise=seq(*decoded("KeyShare", more, batch=5)),
+        scalars=(BATCH, HEAD, KEYS, ROWS),
+        attention_names=("Key", "KeyShare"),
+    )
+
+    def either_stage(own: Stage, share: Stage) -> If:
+        return If(condition=OVER, then=seq(own), otherwise=seq(share))
+
+    body = seq(
+        Let(symbol=OVER, value=PLACE % 2 == 0),
+        Let(symbol=TURN, value=PLACE // 2),
+        either,
+        either_stage(stage("Key", of_own, core), stage("KeyShare", USED, core)),
+        either_stage(stage("Key", USED, core, "Own"), stage("KeyShare", USED + ROWS, core, "Own")),
+    )
+    return For(var=PLACE, end=ITEMS["Key"].symbol, body=body, over_items=True)
+
+
+def test_items_of_one_loop_are_decoded_by_the_function_of_their_attention() -> None:
+    """Stages that are alike are one call, which takes what the item's attention gives; others are a branch.
+    What an attention has not is 0 in the struct, without a word in its function."""
+    made = program([joint(Core.AIC)], [joint(Core.AIV)])
+    (own, share), lines, stages = written(made)
+    assert (own.name, share.name) == ("DecodeItemForKey", "DecodeItemForKeyShare")
+    assert own.parameters == share.parameters == ("int64_t turn",)
+    assert own.lines[0] == "Item found{};" and not any("rows" in line for line in own.lines)
+    assert share.lines[0] == "Item found;" and "found.rows = found.kvHead * 3;" in share.lines
+    at = lines.index("const int64_t turn = place / 2;")
+    assert lines[at - 1 :] == [
+        "const bool overKey = place % 2 == 0;",
+        "const int64_t turn = place / 2;",
+        "const Item work = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);",
+        "LoadTile(overKey ? keyOperands : keyShareOperands, work);",
+        "if (overKey) {",
+        "OwnForKey(work);",
+        "} else {",
+        "OwnForKeyShare(work);",
+        "}",
+        "}",
+    ]
+    assert [each.name for each in stages] == ["LoadTile", "OwnForKey", "OwnForKeyShare"]
+
+
 @lru_cache(maxsize=1)
 def relay() -> str:
     compiled = compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
@@ -270,7 +322,8 @@ def test_own_and_shared_keys_are_decoded_once_each() -> None:
     source = relay()
     for name in ("Key", "KeyShare"):
         assert source.count(f"Item DecodeItemFor{name}(int64_t turn)") == 1
-        assert source.count(f"items_[itemSlot] = DecodeItemFor{name}(turn);") == 2
+    one = "items_[itemSlot] = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);"
+    assert source.count(one) == 2
     assert source.count("memberRows_[found.memberPlace + membersFound++] = candidate;") == 1
     assert source.count("Item items_[kRing];") == source.count("static_assert(kPrefetch < kRing, ") == 1
     (struct,) = re.findall(r"struct Item \{\n(.*?)\n    \};", source, re.DOTALL)

@@ -66,8 +66,8 @@ def test_the_kernel_itself_has_no_finding(case):
 @pytest.mark.parametrize(
     "text",
     [
-        "CrossCoreSetFlag<kBlockCores, PIPE_FIX>(operands.scoreRingReady);",
-        "CrossCoreWaitFlag(operands.probRingReady);",
+        "CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);",
+        "CrossCoreWaitFlag(kProbRingReady);",
     ],
 )
 def test_flags_of_shared_stages_are_missed(text):

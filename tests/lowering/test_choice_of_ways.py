@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from attndsl.lowering.attention.ways import WAYS
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.schedule_options import Schedule, legal_values
+from attndsl.lowering.ways import WAYS
 from tests.support.devices import DEVICE
 
 WAY = Way[str](

@@ -66,6 +66,7 @@ WORDS = {
     "key_copies": ("parts", "whole"), "sums": ("auto", "vector", "workspace"),
     "halves": ("auto", "alternate", "none"), "score_dtype": ("float32", "float16"),
     "row_sums": ("auto", "lanes", "blocks", "step"), "maxima": ("auto", "each", "kept"),
+    "item_loops": ("auto", "joint", "separate"),
 }  # fmt: skip
 
 

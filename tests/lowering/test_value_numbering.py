@@ -10,10 +10,21 @@ from attndsl.lowering.value_numbering import value_numbering
 from attndsl.target import Core
 from attndsl.tile.buffers import GlobalTensor, ScalarArray
 from attndsl.tile.scalars import expressions
-from attndsl.tile.statements import Collect, For, If, Let, PickTensor, Stage, Statement, as_seq, seq
+from attndsl.tile.statements import (
+    Collect,
+    Either,
+    For,
+    If,
+    Let,
+    PickTensor,
+    Stage,
+    Statement,
+    as_seq,
+    seq,
+)
 
 A, B, C, N = (Symbol(name) for name in "abcn")
-STEPS = Symbol("stepsBegun", Scope.MEMBER)
+STEPS, STEP = Symbol("stepsBegun", Scope.MEMBER), Symbol("step")
 FIELD = Symbol("heads", Scope.TILING)
 KEYS = GlobalTensor(name="keys", dtype="float16", role="input", listed=True)
 
@@ -166,3 +177,23 @@ def test_zero_stays_a_scalar_where_one_of_several_calls_of_a_function_takes_it(c
     found = named(If(condition=N > 8, then=seq(let(A, 0), call())), *others)
     assert ("a = 0" in found) == (calls > 1)
     assert (str(N > 7) in found) == (calls == 1)
+
+
+def test_a_scalar_that_is_an_earlier_one_on_both_sides_of_a_choice_is_that_behind_it() -> None:
+    """Not one that it is on one side alone."""
+    stage = Stage(name="RunForKey", core=Core.AIC, doc="", body=seq(use(A + B + C)), attention_name="Key")
+    either = Either(
+        condition=N > 0,
+        then=seq(let(A, N + 1), let(B, N + 1), let(C, N + 1)),
+        otherwise=seq(let(A, N + 2), let(B, N + 2), let(C, N)),
+        scalars=(A, B, C),
+        attention_names=("Key", "Old"),
+    )
+    found = named(For(var=STEP, end=N, body=seq(either, stage), over_items=True))
+    assert found[found.index(str(N > 0)) + 1 :] == [
+        f"a = {N + 1}",
+        f"c = {N + 1}",
+        f"a = {N + 2}",
+        f"c = {N}",
+        str(A + A + C > 7),
+    ]

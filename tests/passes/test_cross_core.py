@@ -15,6 +15,7 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import Fixpipe, Instruction, LoadNz, LoadRows, StoreRows
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
+    EitherStage,
     For,
     If,
     Let,
@@ -111,6 +112,20 @@ def test_a_ring_without_an_answer_is_rejected():
         stage("Heed", Core.AIC, to_l1(PROBS)),
     )
     assert derive_flags(program(answered, (0, 0, 1), (SCORES, PROBS))).flags
+
+
+def test_flags_of_one_of_two_stages_stand_in_both():
+    """What is told to the other core is of the step, whichever stage has it."""
+    score, softmax, weigh, update = attention_stages()
+    branch = If(condition=TILE < 3, then=seq(stage("A", Core.AIC, fix(SCORES))), otherwise=seq(score))
+    either = EitherStage(name="Score", core=Core.AIC, doc="", body=seq(branch))
+    made = derive_flags(program((either, softmax, weigh, update), (0, 0, 1, 1), (SCORES, PROBS, SUMS)))
+    (loop,) = (item for item in made.body.walk() if isinstance(item, Pipelined))
+    found = loop.stages[0]
+    assert isinstance(found, EitherStage) and [type(item) for item in found.body.body] == [If]
+    for side in found.sides:
+        last = side.body.body[-1]
+        assert isinstance(last, SetCrossFlag) and last.name == "scoresReady"
 
 
 def test_stages_that_wait_for_each_other_are_rejected():

@@ -16,6 +16,8 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     Alloc,
     Collect,
+    Either,
+    EitherStage,
     For,
     If,
     Let,
@@ -254,4 +256,51 @@ def test_stages_of_a_continuous_loop_work_with_the_scalars_of_an_earlier_step():
                                 stage Last on AIV:
                                     MTE2  x[64] <- gm[rows * 64 + 64]
             """,
+    )
+
+
+def test_a_choice_between_definitions_stays_whole_on_both_cores():
+    """It keeps what any core reads: one function decodes items for both. One of two stages is a branch."""
+    first, second = (
+        seq(
+            Let(symbol=TILES, value=Const(number)),
+            Let(symbol=ROWS, value=TILES * 2),
+            Let(symbol=T, value=TILES),
+        )
+        for number in (1, 2)
+    )
+    chosen = Symbol("chosen")
+    either = Either(
+        condition=chosen > 0,
+        then=first,
+        otherwise=second,
+        scalars=(TILES, ROWS, T),
+        attention_names=("A", "B"),
+    )
+    loads = For(var=TILE, end=TILES, body=seq(to_l1()))
+    sides = (cube(loads, name=name) for name in ("CubeA", "CubeB"))
+    stage = EitherStage(
+        name="Cube",
+        core=Core.AIC,
+        doc="",
+        body=seq(If(condition=chosen > 0, then=seq(next(sides)), otherwise=seq(next(sides)))),
+    )
+    reads = vector(For(var=TILE, end=ROWS, body=seq(load(X))))
+    body = (
+        Let(symbol=chosen, value=Symbol("n")),
+        either,
+        PickTensor(tensor=LISTED, index=chosen),
+        stage,
+        reads,
+    )
+    found = print_program(split_cores(program(*body)))
+    choice = [line.strip() for line in found.splitlines() if line.startswith("    ")]
+    either_text = [
+        "either, if chosen > 0, for tiles, rows:", "tiles := 1", "rows := tiles * 2",
+        "or:", "tiles := 2", "rows := tiles * 2",
+    ]  # fmt: skip
+    at = [place for place, line in enumerate(choice) if line.startswith("either")]
+    assert [choice[place : place + 6] for place in at] == [either_text] * 2
+    assert (
+        "stage Cube on" not in found and choice[choice.index("stage CubeA on AIC:") - 1] == "if chosen > 0:"
     )

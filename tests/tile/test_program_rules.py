@@ -21,6 +21,7 @@ from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program, Property
 from attndsl.tile.statements import (
     Alloc,
     Collect,
+    Either,
     For,
     If,
     Let,
@@ -92,6 +93,18 @@ def third_value() -> Program:
     pitch = OneOf("pitch", values=(Const(64), Const(128)))
     given = Let(symbol=pitch, value=Const(96))
     return with_first(Core.AIV, lambda item: isinstance(item, Fill), lambda item: Seq(body=(given, item)))
+
+
+def side_without_a_scalar() -> Program:
+    given = Let(symbol=Symbol("chosen"), value=Const(1))
+    either = Either(
+        condition=BLOCK_INDEX > 0,
+        then=seq(given),
+        otherwise=seq(),
+        scalars=(given.symbol,),
+        attention_names=("Key", "Old"),
+    )
+    return with_first(Core.AIV, lambda item: isinstance(item, Fill), lambda item: Seq(body=(either, item)))
 
 
 def _alloc_of(name: str) -> Callable[[Statement], bool]:
@@ -318,6 +331,7 @@ BROKEN = (
     (verifier.slots_need_a_lifetime, slots_without_lifetime, "score has 2 slots and no lifetime"),
     (verifier.scalars_are_defined, undefined_scalar, "scalar keys is used and defined nowhere"),
     (verifier.choices_are_of_their_values, third_value, "scalar pitch is 96, not one of 64, 128"),
+    (verifier.sides_define_their_scalars, side_without_a_scalar, "one side does not define it"),
     (verifier.flags_are_uniform, flag_of_one_vector_core, "condition on subBlock"),
     (verifier.flags_are_uniform, flag_of_some_rows, "condition on rows"),
     (verifier.flags_are_uniform, flag_in_a_loop_over_rows, "condition on rowBegin"),

@@ -17,6 +17,7 @@ from attndsl.tile.statements import (
     BLOCK_MODE,
     Alloc,
     Collect,
+    Either,
     For,
     If,
     Let,
@@ -76,6 +77,19 @@ def under(condition: Expr) -> If:
 
 def collect(condition: Expr) -> Collect:
     return Collect(array=CHOSEN, count=N, index=E, extent=Const(4), condition=condition)
+
+
+def either(then: Statement, otherwise: Statement) -> Either:
+    """A choice between definitions of ``i``."""
+    return Either(
+        condition=N > 0, then=seq(then), otherwise=seq(otherwise), scalars=(I,), attention_names=("A", "B")
+    )
+
+
+def of_side(first: bool) -> If:
+    """A branch of the same condition, of which one side reads the array."""
+    read = Let(symbol=E, value=CHOSEN.at(0))
+    return If(condition=N > 0, then=seq(read if first else None), otherwise=seq(None if first else read))
 
 
 def skewed(lag: int) -> Pipelined:
@@ -146,6 +160,18 @@ CASES: dict[str, tuple[object, Program, Program, str]] = {
         program(Let(symbol=PITCH, value=select(N > 0, Const(64), Const(96)))),
         program(Let(symbol=PITCH, value=select(N > 0, Const(64), Const(128)))),
         "scalar pitch is 96, not one of 64, 128",
+    ),
+    "a scalar that one side of a choice does not define": (
+        verifier.sides_define_their_scalars,
+        program(either(Let(symbol=I, value=N), Let(symbol=E, value=N))),
+        program(either(Let(symbol=I, value=N), Let(symbol=I, value=Const(0)))),
+        "scalar i is known behind a choice, one side does not define it",
+    ),
+    "an array that the other side of a choice collects": (
+        verifier.what_is_read_was_chosen,
+        program(either(collect(E > 0), Let(symbol=I, value=Const(0))), of_side(False)),
+        program(either(collect(E > 0), Let(symbol=I, value=Const(0))), of_side(True)),
+        "is read where chosen was not collected",
     ),
     "a tiling field of another name": (
         verifier.scalars_are_defined,

@@ -1,8 +1,8 @@
 """The scalars of an item that cube and vector cores compute alike: one function of the kernel.
 
-A kernel of several attentions has a loop over the items of each. All items are of one struct. Each attention
-has a function of its own that decodes them; as stages are, they are one function where they are alike but for
-each attention's own operands.
+A kernel of several attentions has a loop over the items of each, or one over those of two. All items are of
+one struct. Each attention has a function of its own that decodes them; as stages are, they are one function
+where they are alike but for each attention's own operands.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from attndsl.base.errors import InternalError
 from attndsl.codegen.names.members import scalar
-from attndsl.expr import Scope, Symbol
+from attndsl.expr import Const, Scope, Symbol
 from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS
 from attndsl.target import Core
 from attndsl.tile.comparison import Comparison
 from attndsl.tile.naming import stage_name
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.scalars import defined, free, loads_of, still_known
-from attndsl.tile.statements import Collect, For, Let, Seq, Stage, Statement
+from attndsl.tile.statements import Collect, Either, For, Let, Seq, Stage, Statement
 
 STRUCT, FUNCTION = "Item", "DecodeItem"
 DECODED, FOUND = "work", "found"
@@ -37,12 +38,15 @@ class ItemDecoding:
     """The loops over an attention's items of both kinds of core, and the statements that both begin with.
 
     ``members``: the scalars that the struct has; the others are steps on the way to them. ``function``: the
-    statements as a stage, so that they are compared and called as those are.
+    statements as a stage, so that they are compared and called as those are. ``given``: what tells the item.
+    ``choice``: of loops over the items of two attentions, the statement that chooses between both, of each.
     """
 
     loops: tuple[For, ...]
     function: Stage
     members: tuple[Symbol, ...]
+    given: Symbol
+    choice: tuple[Either, ...] = ()
 
     @property
     def attention_name(self) -> str:
@@ -96,13 +100,15 @@ class ItemDecodings:
         return frozenset.intersection(*names) if names else frozenset()
 
     def names(self, attention_name: str) -> frozenset[str]:
-        """What the items of an attention have."""
+        """What the items of an attention have; without a name, of one whichever."""
+        if not attention_name and len(self.each) > 1:
+            return frozenset(symbol.name for symbol in self.members)
         found = (each.names for each in self.each if each.attention_name in ("", attention_name))
         return next(found, frozenset())
 
-    def at(self, loop: For) -> ItemDecoding | None:
-        """The decoding of a loop over items."""
-        return next((each for each in self.each if loop in each.loops), None)
+    def at(self, loop: For) -> tuple[ItemDecoding, ...]:
+        """The decodings of a loop over items: one for each attention whose items it has."""
+        return tuple(each for each in self.each if loop in each.loops)
 
     def meaning(self, symbol: Symbol) -> str:
         """What a member is: that of its name, else what it is read from, in each attention."""
@@ -130,23 +136,52 @@ def item_decodings(program: Program) -> ItemDecodings:
     if len(cube) > 1 and (attentions != list(map(attention_of, vector)) or not _all_named(attentions)):
         return ItemDecodings()
     known = {field.name for field in program.fields} | {each.name for each in CORE_SCALARS}
-    alike = [_alike_at_first(*pair, known) for pair in zip(cube, vector, strict=True)]
+    pairs = list(zip(cube, vector, strict=True))
+    if choices := [_choices(*pair) for pair in pairs if choice_of(pair[0]) is not None]:
+        return ItemDecodings(tuple(choices[0])) if len(pairs) == 1 else ItemDecodings()
+    alike = [_alike_at_first(*pair, known) for pair in pairs]
     if any(len(each) < _FEWEST for each in alike):
         return ItemDecodings()
     used: set[str] = set()
-    for first, second, statements in zip(cube, vector, alike, strict=True):
+    for (first, second), statements in zip(pairs, alike, strict=True):
         after = {name for loop in (first, second) for name in free(_without(loop.body, statements))}
         used |= after & {symbol.name for symbol in _scalars(statements)}
     return ItemDecodings(
         tuple(
             ItemDecoding(
-                (first, second),
+                pair,
                 _function(statements, attention),
                 tuple(symbol for symbol in _scalars(statements) if symbol.name in used),
+                pair[0].var,
             )
-            for first, second, statements, attention in zip(cube, vector, alike, attentions, strict=True)
+            for pair, statements, attention in zip(pairs, alike, attentions, strict=True)
         )
     )
+
+
+def choice_of(loop: For) -> Either | None:
+    """The statement of a loop over the items of two attentions that chooses between their scalars."""
+    return next((item for item in loop.body.body if isinstance(item, Either)), None)
+
+
+def _choices(first: For, second: For) -> Iterator[ItemDecoding]:
+    """The decodings of loops over the items of two attentions. What one has not is 0 in the struct."""
+    cube, vector = choice_of(first), choice_of(second)
+    if cube is None or vector is None or not Comparison().same(cube, vector):
+        raise InternalError("cube and vector cores choose between items in different ways")
+    in_front = {name for item in first.body.body[: first.body.body.index(cube)] for name in defined(item)}
+    for side, attention in zip(cube.sides, cube.attention_names, strict=True):
+        statements = [item for item in side.body if isinstance(item, _Decoding) and not _is_nothing(item)]
+        (given,) = (symbol for name, symbol in free(side).items() if name in in_front)
+        members = [symbol for symbol in _scalars(statements) if symbol.name in defined(cube)]
+        yield ItemDecoding(
+            (first, second), _function(statements, attention), tuple(members), given, (cube, vector)
+        )
+
+
+def _is_nothing(item: _Decoding) -> bool:
+    """Whether this is a scalar that the attention has not."""
+    return isinstance(item, Let) and item.value.same(Const(0))
 
 
 def taken_from_item(names: Iterable[str], members: frozenset[str]) -> frozenset[str]:

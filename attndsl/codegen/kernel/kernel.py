@@ -57,6 +57,7 @@ from attndsl.tile.scalars import expressions, tensors_used
 from attndsl.tile.statements import (
     Alloc,
     Collect,
+    EitherStage,
     Handed,
     If,
     Let,
@@ -292,8 +293,8 @@ def _setting(operator: Contract, special: Specialization, name: str, value: Any)
 def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
     """Who works on which tile at a step, and the flags in between: one line a stage, by its function."""
     loops = [item for item in joint.body.walk() if isinstance(item, Pipelined)]
-    called = {stage.name: shared.name(stage) for loop in loops for stage in loop.stages}
-    width = max([14, *(len(name) + 1 for name in called.values())])
+    called = {stage: _functions(stage, shared) for loop in loops for stage in loop.stages}
+    width = max([14, *(len(name) + 1 for names in called.values() for name in names)])
     for loop in loops:
         extent, turn = as_expr(loop.extent), loop.turn
         ends = {
@@ -304,8 +305,8 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             yield f"over {keys_of(loop.stages[0].attention_name)}:"
         conditions = loop.when or (None,) * len(loop.stages)
         for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
-            waits = [constant(item.name) for item in stage.walk() if isinstance(item, WaitCrossFlag)]
-            sets = [constant(item.name) for item in stage.walk() if isinstance(item, SetCrossFlag)]
+            waits = _flags(stage, WaitCrossFlag)
+            sets = _flags(stage, SetCrossFlag)
             tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
             notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
             parts = conjuncts(when)
@@ -313,12 +314,28 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             notes += ["items of one tile"] if _is_of_one_tile(stage) else []
             if stage.warms is not None and loop.prefetch is not None:
                 notes.append(f"first {cxx_text(loop.prefetch)} steps")
-            head = f"{stage.core.value}  {called[stage.name]:<{width}}{tile:<20}"
-            yield from in_columns(head, notes, _LEGEND)
+            for name, whose in called[stage].items():
+                head = f"{stage.core.value}  {name:<{width}}{tile:<20}"
+                yield from in_columns(head, [*notes, *whose], _LEGEND)
     if any(loop.turn.same(HALVES) for loop in loops):
         yield "Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on."
     elif any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."
+
+
+def _functions(stage: Stage, shared: SharedStages) -> dict[str, list[str]]:
+    """The functions that a stage is, and for which items each is one; the first attention's in front."""
+    if not isinstance(stage, EitherStage):
+        return {shared.name(stage): []}
+    first, second = stage.sides
+    if shared.name(first) == shared.name(second):
+        return {shared.name(first): []}
+    return {shared.name(each): [f"items over {keys_of(each.attention_name)}"] for each in (first, second)}
+
+
+def _flags(stage: Stage, kind: type[SetCrossFlag | WaitCrossFlag]) -> list[str]:
+    """The flags that a stage sets, or awaits."""
+    return list(dict.fromkeys(constant(item.name) for item in stage.walk() if isinstance(item, kind)))
 
 
 def _is_of_one_tile(stage: Stage) -> bool:

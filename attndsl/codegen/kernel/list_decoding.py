@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attndsl.codegen.kernel.item_decoding import attention_of, item_loops
+from attndsl.codegen.kernel.item_decoding import attention_of, choice_of, item_loops
 from attndsl.codegen.names.arguments import Names
 from attndsl.codegen.names.members import list_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.tile.program import Program, tiling_scalar
 from attndsl.tile.scalars import tensors_in
-from attndsl.tile.statements import For, Statement
+from attndsl.tile.statements import For, Stage, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,25 @@ def _condition(program: Program, tensor: str) -> str:
         if tensor in tensors_in(_outside(tree)):
             return ""
         loops = list(item_loops(tree))
-        for loop in loops:
-            if tensor in tensors_in(loop.walk()):
-                count = f"items{attention_of(loop) if len(loops) > 1 else ''}"
-                if count not in fields:
+        for loop in (each for each in loops if tensor in tensors_in(each.walk())):
+            several = len(loops) > 1 or choice_of(loop) is not None
+            for attention in _reading(loop, tensor) if several else [""]:
+                if f"items{attention}" not in fields:
                     return ""
-                counts[count] = None
+                counts[f"items{attention}"] = None
     return " || ".join(f"{cxx_text(tiling_scalar(count))} > 0" for count in counts)
+
+
+def _reading(loop: For, tensor: str) -> Iterator[str]:
+    """The attentions whose items read a tensor in a loop."""
+    choice = choice_of(loop)
+    if choice is None:
+        yield attention_of(loop)
+        return
+    sides = zip(choice.sides, choice.attention_names, strict=True)
+    yield from (name for side, name in sides if tensor in tensors_in(side.walk()))
+    stages = (item for item in loop.walk() if isinstance(item, Stage))
+    yield from (stage.attention_name for stage in stages if tensor in tensors_in(stage.walk()))
 
 
 def _outside(tree: Statement) -> Iterator[Statement]:

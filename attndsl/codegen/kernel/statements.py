@@ -5,7 +5,7 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -22,6 +22,7 @@ from attndsl.codegen.kernel.grouped_statements import (
     why_pipes_wait,
     with_joined_branches,
 )
+from attndsl.codegen.kernel.inside_statements import places_of, touched_here, touched_inside
 from attndsl.codegen.kernel.item_decoding import (
     DECODED,
     FOUND,
@@ -63,6 +64,7 @@ from attndsl.tile.statements import (
     Barrier,
     Collect,
     Earlier,
+    Either,
     For,
     Handed,
     If,
@@ -106,6 +108,15 @@ class Function:
     lines: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a stage's function: with what its attention gives, and with scalars."""
+
+    name: str
+    operands: tuple[str, ...]
+    given: tuple[str, ...]
+
+
 class Writer:
     """Writes the trees of one program; collects the functions that their stages become.
 
@@ -126,7 +137,7 @@ class Writer:
         self._stages = self
         self._inner = self if shared is None else Writer(program, spelling.taking(shared.spelled))
         self._given = {field.name for field in program.fields} | {scalar.name for scalar in CORE_SCALARS}
-        self._definitions = _places(program.statements())
+        self._definitions = places_of(program.statements())
         self._read = {name for item in program.statements() for name in names_of(item)}
         self.functions: list[Function] = []
 
@@ -384,28 +395,41 @@ class Writer:
         var, end = scalar(loop.var), self._spelling.expr(loop.end)
         step = "++" + var if loop.step.same(Const(1)) else f"{var} += {self._spelling.expr(loop.step)}"
         yield f"for (int64_t {var} = {self._spelling.expr(loop.begin)}; {var} < {end}; {step}) {{"
-        if (decoding := self._decodings.at(loop)) is not None:
-            yield from (_INDENT + line for line in self._decoded(loop, held, decoding))
+        if decodings := self._decodings.at(loop):
+            yield from (_INDENT + line for line in self._decoded(loop, held, decodings))
         else:
             yield from self._inside(loop.body, held)
         yield "}"
 
-    def _decoded(self, loop: For, held: _Held, decoding: ItemDecoding) -> Iterator[str]:
-        """The body of a loop over items, which begins with what all cores decode alike."""
-        given = (*self._shared.arguments(decoding.function), scalar(loop.var))
-        call = f"{self._shared.name(decoding.function)}({', '.join(given)})"
+    def _decoded(self, loop: For, held: _Held, decodings: Sequence[ItemDecoding]) -> Iterator[str]:
+        """The body of a loop over items, which begins with what all cores decode alike; in a loop over the
+        items of two attentions behind what tells whose item comes."""
+        first, known = decodings[0], decodings[0].known()
+        rest, call = first.rest(loop), self._decoding_call(first)
+        if first.choice:
+            place, choice = next((at, each) for at, each in enumerate(loop.body.body) if each in first.choice)
+            in_front, rest, known = Seq(body=rest.body[:place]), Seq(body=rest.body[place + 1 :]), []
+            yield from self._sequence(in_front, held, None)
+            assert isinstance(choice, Either)
+            other = self._decoding_call(decodings[1])
+            call = f"{self._spelling.expr(choice.condition)} ? {call} : {other}"
         keeps = [item for item in loop.body.walk() if isinstance(item, KeepScalars)]
         if any(kept_scalars(keep, self._decodings)[0] for keep in keeps):
             runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
             yield "// The item takes this place when its first step begins."
-            place = scalar(keeps[0].steps.run)
-            yield f"const int64_t {place} = ({runs} + 1) % {depth};"
-            yield f"{KEPT_ITEMS}[{place}] = {call};"
-            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[{place}];"
+            slot = scalar(keeps[0].steps.run)
+            yield f"const int64_t {slot} = ({runs} + 1) % {depth};"
+            yield f"{KEPT_ITEMS}[{slot}] = {call};"
+            yield f"const {STRUCT} &{DECODED} = {KEPT_ITEMS}[{slot}];"
         else:
             yield f"const {STRUCT} {DECODED} = {call};"
-        writer = self._spelled(self._spelling.with_scalars(decoding.spelled(DECODED)))
-        yield from writer._sequence(decoding.rest(loop), held, frozenset((DECODED,)), decoding.known())
+        places = {name: each for decoding in decodings for name, each in decoding.spelled(DECODED).items()}
+        writer = self._spelled(self._spelling.with_scalars(places))
+        yield from writer._sequence(rest, held, frozenset((DECODED,)), known)
+
+    def _decoding_call(self, decoding: ItemDecoding) -> str:
+        given = (*self._shared.arguments(decoding.function), scalar(decoding.given))
+        return f"{self._shared.name(decoding.function)}({', '.join(given)})"
 
     def decodings(self) -> Iterator[Function]:
         """The functions that decode items."""
@@ -420,7 +444,7 @@ class Writer:
             yield Function(
                 name=name,
                 doc="" if name == FUNCTION else f"Of the attention over {keys_of(stage.attention_name)}.",
-                parameters=(*parameters, f"int64_t {scalar(decoding.loops[0].var)}"),
+                parameters=(*parameters, f"int64_t {scalar(decoding.given)}"),
                 lines=tuple(self._spelled(spelling)._decoding_lines(decoding)),
             )
 
@@ -440,7 +464,7 @@ class Writer:
         yield f"return {FOUND};"
 
     def _branch(self, branch: If, held: _Held) -> Iterator[str]:
-        call = self._call_of(branch)
+        call = self._call_of(branch) or self._call_of_either(branch, held)
         if call is not None:
             yield call
             return
@@ -465,6 +489,18 @@ class Writer:
     def _call_of(self, branch: If) -> str | None:
         return call_of_branch(branch, self._spelling, self._architecture)
 
+    def _call_of_either(self, branch: If, held: _Held) -> str | None:
+        """The call of a function that is the stage on both sides of a branch."""
+        stages = only(branch.then), only(branch.otherwise)
+        if type(branch) is not If or not all(isinstance(each, Stage) for each in stages):
+            return None
+        then, otherwise = (self._called(each, held) for each in stages if isinstance(each, Stage))
+        if (then.name, then.given) != (otherwise.name, otherwise.given):
+            return None
+        choice = zip(then.operands, otherwise.operands, strict=True)
+        operands = (f"{self._spelling.expr(branch.condition)} ? {one} : {other}" for one, other in choice)
+        return f"{then.name}({', '.join((*operands, *then.given))});"
+
     def _lifetime(self, lifetime: Alloc, held: _Held, scope: frozenset[str] | None) -> Iterator[str]:
         """A block of its own, unless it ends with the block that it stands in and takes none of its names."""
         if lifetime.buffers[0].slots == 1:
@@ -480,7 +516,7 @@ class Writer:
 
     def _slot(self, lifetime: Alloc, held: _Held, scope: frozenset[str]) -> Iterator[str]:
         """The current slots of a lifetime's buffers by name, what it does with them, and on to the next."""
-        slot, touched = self._spelling.slot(lifetime.buffers), _touched_here(lifetime.body)
+        slot, touched = self._spelling.slot(lifetime.buffers), touched_here(lifetime.body)
         yield from (self._view(buffer, slot) for buffer in lifetime.buffers if buffer in touched)
         yield from self._lines(lifetime.body, (*held, lifetime.buffers), scope)
         if isinstance(lifetime, Handed):
@@ -497,7 +533,12 @@ class Writer:
         return (_INDENT + line if line else line for line in self._lines(body, held, frozenset()))
 
     def _call(self, stage: Stage, held: _Held) -> str:
-        touched = _touched(stage)
+        called = self._called(stage, held)
+        return f"{called.name}({', '.join((*called.operands, *called.given))});"
+
+    def _called(self, stage: Stage, held: _Held) -> _Call:
+        """What calls a stage's function, which is written if it is not yet."""
+        touched = touched_inside(stage)
         outer = [
             self._view(buffer, slot_member(group)) for group in held for buffer in group if buffer in touched
         ]
@@ -519,7 +560,7 @@ class Writer:
             writer, written = (self._stages, stage) if first is None else (self._inner, first)
             writer = writer._spelled(writer._spelling.with_scalars(members))
             # parts of the stage take what it defines in its own order, whatever other stages define
-            writer._definitions = {**self._definitions, **_places(written.walk(), len(self._definitions))}
+            writer._definitions = {**self._definitions, **places_of(written.walk(), len(self._definitions))}
             declared = (*self._shared.declarations(outer_stages(written.body)), *outer)
             lines = (*(_INDENT + line for line in declared), *writer._inside(written.body, ()))
             made = Function(name, stage.doc, (*self._shared.parameters(stage), *parameters), lines)
@@ -527,8 +568,8 @@ class Writer:
                 self.functions.append(made)
             elif known != made:
                 raise InternalError(f"two stages are called {stage.name}, and their texts differ")
-        given = [*([item] if item else []), *map(self._spelling.expr, scalars)]
-        return f"{name}({', '.join((*self._shared.arguments(stage), *given))});"
+        given = (*([item] if item else []), *map(self._spelling.expr, scalars))
+        return _Call(name, self._shared.arguments(stage), given)
 
     def _with_item(
         self, stage: Stage, scalars: Sequence[Symbol]
@@ -546,20 +587,6 @@ class Writer:
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
 
 
-def _places(statements: Iterable[Statement], first: int = 0) -> dict[str, int]:
-    """The scalars that statements define, numbered from ``first`` on in the order of their definitions.
-
-    One that is another name of an earlier one stands with it: a batch row with the token that it is.
-    """
-    places: dict[str, int] = {}
-    for item in statements:
-        for name in binds(item):
-            other = item.value if isinstance(item, Let) else None
-            here = places.get(other.name) if isinstance(other, Symbol) else None
-            places.setdefault(name, first + len(places) if here is None else here)
-    return places
-
-
 def _declared(let: Let) -> str:
     return f"const {'bool' if let.is_condition else 'int64_t'} {scalar(let.symbol)}"
 
@@ -567,22 +594,3 @@ def _declared(let: Let) -> str:
 def _reason(let: Let) -> Iterator[str]:
     if let.why:
         yield f"// {let.why}"
-
-
-def _touched(statement: Statement) -> set[Buffer]:
-    """The buffers that instructions inside read or write."""
-    return {
-        buffer
-        for item in statement.walk()
-        if isinstance(item, Instruction)
-        for buffer in (*item.reads(), *item.writes())
-    }
-
-
-def _touched_here(statement: Statement) -> set[Buffer]:
-    """Those that instructions outside of the stages inside read or write."""
-    if isinstance(statement, Stage):
-        return set()
-    if isinstance(statement, Instruction):
-        return _touched(statement)
-    return {buffer for child in statement.children() for buffer in _touched_here(child)}

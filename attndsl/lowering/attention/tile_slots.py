@@ -10,12 +10,12 @@ from attndsl.tile.statements import Let, Statement
 
 def steps_begun(context: Context) -> Symbol:
     """The steps that a core has begun."""
-    return Symbol(context.label("stepsBegun"), Scope.MEMBER)
+    return Symbol(context.loop_label("stepsBegun"), Scope.MEMBER)
 
 
 def items_begun(context: Context) -> Symbol:
     """The items with steps that a core has begun."""
-    return Symbol(context.label("itemsBegun"), Scope.MEMBER)
+    return Symbol(context.loop_label("itemsBegun"), Scope.MEMBER)
 
 
 def ring_slot(context: Context) -> list[Statement]:

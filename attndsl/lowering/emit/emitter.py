@@ -51,6 +51,8 @@ from attndsl.tile.statements import Seq, Stage
 
 MAX_ROWS = "maxRows"
 """The constant with the query rows of a task, at most."""
+ROWS_PER_TASK = "rowsPerTask"
+"""The tiling field with the query rows of a task, at most: those that a slot of the rings has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,7 @@ class Emitter:
             (attention/gathered_sums.py).
         halves: a task may have two halves that take steps in turn and share values in L1
             (attention/halves.py).
+        joint: the items of all attentions are those of one loop (attention/joint_items.py).
     """
 
     signature: KernelSignature
@@ -88,6 +91,7 @@ class Emitter:
     doubles_rows: bool = False
     gathers_sums: bool = False
     halves: bool = False
+    joint: bool = False
 
     @property
     def dtype(self) -> str:
@@ -116,6 +120,10 @@ class Emitter:
     def label(self, name: str) -> str:
         """The name of a ring or field of this attention."""
         return f"{name}{self.attention_name}"
+
+    def loop_label(self, name: str) -> str:
+        """The name of what belongs to a loop over items: of this attention's, or of that of all."""
+        return name if self.joint else self.label(name)
 
     def stage_name(self, stem: str) -> str:
         """The name of a stage of this attention, or of another function."""

@@ -6,7 +6,7 @@ A slot holds one key tile of one task, rows in the task's order.
 from __future__ import annotations
 
 from attndsl.expr import Expr, ExprLike, Named, select
-from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.emit.emitter import ROWS_PER_TASK, Emitter
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions.units import BLOCK_LANES
 from attndsl.tile.program import tiling_field_ref
@@ -39,8 +39,9 @@ def out_ring(emit: Emitter) -> GlobalTensor:
 def _ring(
     emit: Emitter, name: str, dtype: str, row: Named, meaning: str, slots: Expr | None = None
 ) -> GlobalTensor:
-    elements = (emit.ring if slots is None else slots) * tiling_field_ref(emit.label("rowsPerTask")) * row
-    return emit.inventory.tensor(emit.label(name), dtype, elements, "block", meaning)
+    rows = tiling_field_ref(emit.loop_label(ROWS_PER_TASK))
+    elements = (emit.ring if slots is None else slots) * rows * row
+    return emit.inventory.tensor(emit.loop_label(name), dtype, elements, "block", meaning)
 
 
 def partial_max(emit: Emitter) -> GlobalTensor:

@@ -120,6 +120,8 @@ class Schedule:
         maxima: when row maxima are taken: "each": of each tile; "kept": of the first tile of an item, and of
             rows where those that they have turn out to be too small, which are computed again; "auto": kept
             with fp16 scores, or with more on scores than a factor, where that can be. Results are the same.
+        item_loops: the loops over the items of two attentions: "joint", one loop that takes items of both in
+            turn, or "separate", one loop behind the other; "auto" is "joint" where that can be.
         score_dtype: how score tiles pass through the workspace: "float32", as the cube computes them (of int8
             as integers), or "float16", rounded, which the vector cores widen: half the bytes, less exact.
             Nothing chooses that but an author (:data:`BY_AUTHOR_ALONE`).
@@ -154,6 +156,7 @@ class Schedule:
     halves: str = "auto"
     row_sums: str = "auto"
     maxima: str = "auto"
+    item_loops: str = "auto"
     score_dtype: str = "float32"
 
     @property
@@ -269,6 +272,7 @@ _LEGAL = {
     "halves": Legal(words=("auto", "alternate", "none")),
     "row_sums": Legal(words=("auto", "lanes", "blocks", "step")),
     "maxima": Legal(words=("auto", "each", "kept")),
+    "item_loops": Legal(words=("auto", "joint", "separate")),
     "score_dtype": Legal(words=("float32", "float16")),
 }
 

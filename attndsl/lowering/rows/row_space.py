@@ -20,7 +20,7 @@ from typing import Protocol
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
-from attndsl.lowering.emit.emitter import Emitter
+from attndsl.lowering.emit.emitter import ROWS_PER_TASK, Emitter
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
     FIRST_HEAD,
@@ -159,7 +159,8 @@ class RowSpace(ABC):
     def tasks(self, emit: Emitter) -> Symbol:
         """The number of tasks, with the tiling fields it is made of."""
         rows, tasks = self.task_sizes(emit, self.heads_per_task(emit))
-        emit.inventory.field(emit.label("rowsPerTask"), rows, "query rows of a task, at most")
+        note = emit.inventory.host_number if emit.joint else emit.inventory.field
+        note(emit.label(ROWS_PER_TASK), rows, "query rows of a task, at most")
         return emit.inventory.field(emit.label("tasks"), tasks, "units of work before keys are split")
 
     @abstractmethod
@@ -179,8 +180,8 @@ class RowSpace(ABC):
         return heads
 
     def rows_per_task(self, emit: Emitter) -> Expr:
-        """Rows of a task at most, in the kernel."""
-        return tiling_scalar(emit.label("rowsPerTask"))
+        """Rows of a task at most, in the kernel; those of a slot of the rings."""
+        return tiling_scalar(emit.loop_label(ROWS_PER_TASK))
 
     @abstractmethod
     def enter(self, emit: Emitter) -> list[Statement]:

@@ -17,7 +17,7 @@ from itertools import chain
 
 from attndsl.expr import Binary, Compare, Const, Expr, Symbol
 from attndsl.expr.conditions import conjuncts
-from attndsl.tile.statements import Collect, For, If, Let, Seq, Statement
+from attndsl.tile.statements import Collect, Either, For, If, Let, Seq, Statement
 
 _Linear = dict[str, int]  # scalar to coefficient; "" is the constant term
 _Cluster = tuple[frozenset[str], tuple[_Linear, ...]]  # facts that share scalars, and their scalars
@@ -92,6 +92,9 @@ class _Prover:
             self.visit(statement.then, self._assume(statement.condition, scope))
             if statement.otherwise is not None:
                 self.visit(statement.otherwise, scope)
+            if isinstance(statement, Either):  # numbers of their own, of which nothing is known
+                for symbol in statement.scalars:
+                    scope = scope.binding(symbol.name, self._fresh(symbol.name))
         else:
             for child in statement.children():
                 self.visit(child, scope)

@@ -15,7 +15,7 @@ cubes may be among the readers. All scalar readers of a tensor count as its one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.base.errors import InternalError
 from attndsl.expr import Load, Scope
@@ -37,6 +37,7 @@ from attndsl.tile.scalars import loads_of
 from attndsl.tile.statements import (
     BLOCK_MODE,
     DEVICE_MODE,
+    EitherStage,
     For,
     If,
     Pipelined,
@@ -253,20 +254,29 @@ def _check_places(program: Program, transfers: list[Transfer]) -> None:
 
 
 def _with_flags(stage: Stage, rings: list[Transfer], flags: dict[str, int]) -> Seq:
-    """Waits before the stage's first access of any ring, sets its flags after its last."""
+    """Waits before the stage's first access of any ring, sets its flags after its last; on each side of a
+    choice between two stages."""
     tensors = {item.tensor for item in rings}
-    body = stage.body.body
-    accessing = [index for index, child in enumerate(body) if _accesses_any(child, tensors)]
     own = [item for item in rings if item.shares_flag_with is None]
     if stage.awaits:
         awaited = (item for item in own if item.awaiting is stage)
-        return seq(*(_wait(item, stage, flags) for item in awaited), *body)
-    if not accessing:
+        return seq(*(_wait(item, stage, flags) for item in awaited), *stage.body.body)
+    waits = [_wait(item, stage, flags) for item in own if item.reader is stage and item.awaiting is None]
+    raises = [_set(item, flags) for item in own if item.writer is stage]
+    if not waits and not raises:
         return stage.body
-    waits = (_wait(item, stage, flags) for item in own if item.reader is stage and item.awaiting is None)
-    raises = (_set(item, flags) for item in own if item.writer is stage)
+    if isinstance(stage, EitherStage):
+        first, second = (
+            replace(side, body=_between(waits, side.body, raises, tensors)) for side in stage.sides
+        )
+        return stage.with_sides(first, second).body
+    return _between(waits, stage.body, raises, tensors)
+
+
+def _between(waits: list[Statement], body: Seq, raises: list[Statement], tensors: set[GlobalTensor]) -> Seq:
+    accessing = [index for index, child in enumerate(body.body) if _accesses_any(child, tensors)]
     first, last = accessing[0], accessing[-1] + 1
-    return seq(*body[:first], *waits, *body[first:last], *raises, *body[last:])
+    return seq(*body.body[:first], *waits, *body.body[first:last], *raises, *body.body[last:])
 
 
 def _wait(item: Transfer, stage: Stage, flags: dict[str, int]) -> Statement:

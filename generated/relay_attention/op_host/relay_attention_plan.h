@@ -149,7 +149,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.N;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    tiling.rowsPerTaskKey = tiling.headsPerTask;
+    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows of a task, at most
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTilesKey = CeilDiv(problem.S1, kernel.tileKeys);
@@ -169,10 +169,12 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             ? MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1))
             : membersOfLargeTask;
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
-    tiling.rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
+    // query rows of a task, at most
+    const int64_t rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
     tiling.splitsKeyShare = SplitsOf(problem, tiling.tasksKeyShare, keyTilesKeyShare);
     tiling.itemsKeyShare = tiling.tasksKeyShare * tiling.splitsKeyShare;
+    tiling.rowsPerTask = MaxOf(rowsPerTaskKey, rowsPerTaskKeyShare);
     tiling.blocks =
         MaxOf(1, MinOf(MaxOf(MaxOf(1, tiling.itemsKey), tiling.itemsKeyShare), problem.cores));
 }
@@ -221,20 +223,19 @@ inline void PlaceWorkspace(const Kernel &kernel, RelayAttentionTiling &tiling)
     // bytes of the weighted sums of key splits
     const int64_t partialOutKeyBytes =
         RoundUp(partialRowsKey * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingKeyOffset = tiling.partialOutKeyOffset + partialOutKeyBytes;
-    tiling.scoreRingKeyPart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * kBytesOfFloat32,
+    tiling.scoreRingOffset = tiling.partialOutKeyOffset + partialOutKeyBytes;
+    tiling.scoreRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.probRingKeyOffset = tiling.scoreRingKeyOffset + tiling.scoreRingKeyPart * tiling.blocks;
-    tiling.probRingKeyPart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.tileKeys * kBytesOfFloat16,
+    tiling.probRingOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
+    tiling.probRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
             kWorkspaceAlignment);
-    tiling.outRingKeyOffset = tiling.probRingKeyOffset + tiling.probRingKeyPart * tiling.blocks;
-    tiling.outRingKeyPart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKey * kernel.paddedHeadSize * kBytesOfFloat32,
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedHeadSize * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.partialMaxKeyShareOffset =
-        tiling.outRingKeyOffset + tiling.outRingKeyPart * tiling.blocks;
+    tiling.partialMaxKeyShareOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
     // bytes of the row maxima of key splits
     const int64_t partialMaxKeyShareBytes =
         RoundUp(partialRowsKeyShare * attndsl::kBlockLanes * kBytesOfFloat32, kWorkspaceAlignment);
@@ -243,22 +244,7 @@ inline void PlaceWorkspace(const Kernel &kernel, RelayAttentionTiling &tiling)
     // bytes of the weighted sums of key splits
     const int64_t partialOutKeyShareBytes =
         RoundUp(partialRowsKeyShare * kernel.paddedHeadSize * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.scoreRingKeyShareOffset = tiling.partialOutKeyShareOffset + partialOutKeyShareBytes;
-    tiling.scoreRingKeySharePart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.tileKeys * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.probRingKeyShareOffset =
-        tiling.scoreRingKeyShareOffset + tiling.scoreRingKeySharePart * tiling.blocks;
-    tiling.probRingKeySharePart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.tileKeys * kBytesOfFloat16,
-            kWorkspaceAlignment);
-    tiling.outRingKeyShareOffset =
-        tiling.probRingKeyShareOffset + tiling.probRingKeySharePart * tiling.blocks;
-    tiling.outRingKeySharePart =
-        RoundUp(kernel.ring * tiling.rowsPerTaskKeyShare * kernel.paddedHeadSize * kBytesOfFloat32,
-            kWorkspaceAlignment);
-    tiling.workspaceBytes =
-        tiling.outRingKeyShareOffset + tiling.outRingKeySharePart * tiling.blocks;
+    tiling.workspaceBytes = tiling.partialOutKeyShareOffset + partialOutKeyShareBytes;
 }
 
 // Whether blocks wait for each other: all start at once, or none.
@@ -320,6 +306,11 @@ inline Plan PlanLaunch(const Problem &problem, bool empty = false)
     plan.key = static_cast<uint64_t>(choice.key);
     RelayAttentionTiling &tiling = plan.tiling;
     tiling = empty ? OneBlock() : Tile(problem, choice.kernel);
+    if (choice.kernel.maxRows > 0 && tiling.rowsPerTask > choice.kernel.maxRows) {
+        plan.status = PlanStatus::kTooManyRows;
+        plan.taskRows = tiling.rowsPerTask;
+        return plan;
+    }
     tiling.key = plan.key;
     plan.scheduleMode = BlocksWait(problem, choice.kernel, tiling) ? kBatchMode : 0;
     plan.status = PlanStatus::kPlanned;

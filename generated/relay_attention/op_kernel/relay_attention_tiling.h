@@ -26,7 +26,6 @@ struct RelayAttentionTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
-    int64_t rowsPerTaskKey;  // query rows of a task, at most
     int64_t tasksKey;  // units of work before keys are split
     int64_t splitsKey;  // parts the keys of a row are split into
     int64_t itemsKey;  // units of work: a task and a split
@@ -34,10 +33,10 @@ struct RelayAttentionTiling {
     int64_t batchRows;  // batch rows
     int64_t membersPerTask;  // batch rows of a task, at most
     int64_t memberTiles;  // tasks that share the batch rows of a list entry
-    int64_t rowsPerTaskKeyShare;  // query rows of a task, at most
     int64_t tasksKeyShare;  // units of work before keys are split
     int64_t splitsKeyShare;  // parts the keys of a row are split into
     int64_t itemsKeyShare;  // units of work: a task and a split
+    int64_t rowsPerTask;  // query rows of a task, at most
     int64_t blocks;  // blocks that are launched
     float qkScale;
     int64_t queryHeads;  // query heads
@@ -59,28 +58,17 @@ struct RelayAttentionTiling {
     int64_t partialMaxKeyOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumKeyOffset;  // bytes from the workspace to the row sums of key splits
     int64_t partialOutKeyOffset;  // bytes from the workspace to the weighted sums of key splits
-    // bytes from the workspace to the ring of score tiles, cube to vector
-    int64_t scoreRingKeyOffset;
-    int64_t scoreRingKeyPart;  // bytes of one block's scoreRingKey
+    int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
+    int64_t scoreRingPart;  // bytes of one block's scoreRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
-    int64_t probRingKeyOffset;
-    int64_t probRingKeyPart;  // bytes of one block's probRingKey
-    // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingKeyOffset;
-    int64_t outRingKeyPart;  // bytes of one block's outRingKey
+    int64_t probRingOffset;
+    int64_t probRingPart;  // bytes of one block's probRing
+    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingPart;  // bytes of one block's outRing
     int64_t partialMaxKeyShareOffset;  // bytes from the workspace to the row maxima of key splits
     int64_t partialSumKeyShareOffset;  // bytes from the workspace to the row sums of key splits
     // bytes from the workspace to the weighted sums of key splits
     int64_t partialOutKeyShareOffset;
-    // bytes from the workspace to the ring of score tiles, cube to vector
-    int64_t scoreRingKeyShareOffset;
-    int64_t scoreRingKeySharePart;  // bytes of one block's scoreRingKeyShare
-    // bytes from the workspace to the ring of probability tiles, vector to cube
-    int64_t probRingKeyShareOffset;
-    int64_t probRingKeySharePart;  // bytes of one block's probRingKeyShare
-    // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingKeyShareOffset;
-    int64_t outRingKeySharePart;  // bytes of one block's outRingKeyShare
     int64_t workspaceBytes;  // bytes of the user workspace
 };
 

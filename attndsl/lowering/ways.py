@@ -11,6 +11,7 @@ from attndsl.lowering.attention.kept_maxima import KEPT_MAXIMA
 from attndsl.lowering.attention.narrow_scores import NARROW_SCORES
 from attndsl.lowering.attention.probabilities import PROBABILITIES_AS_FRACTALS
 from attndsl.lowering.attention.warm_slots import WARMED_SLOTS
+from attndsl.lowering.joint_items import JOINT_ITEMS
 
 WAYS = (
     VALUES_FROM_KEYS,
@@ -22,4 +23,5 @@ WAYS = (
     SUMS_IN_WORKSPACE,
     ALTERNATING_HALVES,
     KEPT_MAXIMA,
+    JOINT_ITEMS,
 )

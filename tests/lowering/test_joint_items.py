@@ -1,0 +1,102 @@
+"""One loop over the items of two attentions: which item comes at which place, and where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from attndsl.expr import Symbol
+from attndsl.graph import nodes
+from attndsl.lowering.attention.continuous import all_continuous
+from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.errors import IllegalScheduleValue
+from attndsl.lowering.joint_items import item_of_place, items_of_block, with_joint_items
+from attndsl.tile.statements import Let
+from tests.support.builders import DECODING, attention, contexts, dense, tensor
+
+OVER = Symbol("overKey")
+
+
+def attentions(*names: str, **options: Any) -> tuple[Context, ...]:
+    query = tensor("query", DECODING)
+    parts = tuple(attention(query, dense(name)).source for name in names)
+    merged = nodes.LogSumExpMerge(parts=parts) if len(parts) > 1 else parts[0]
+    output = nodes.Output(name="out", source=merged, dtype="query", axes=("B", "N", "Q", "E"))
+    return all_continuous(contexts(output, **options))
+
+
+def sequence(block: int, blocks: int, first: int, second: int) -> list[tuple[bool, int]]:
+    """Whether each turn of a block is one of the first attention, and its item."""
+    found = with_joint_items(attentions("key", "old"))
+    known: dict[str, Any] = {"blockIndex": block, "blockCount": blocks}
+    known |= {found[0].items.name: first, found[1].items.name: second}
+    pair = found[0], found[1]
+    scalars, items = items_of_block(pair)
+
+    def define(lets: list[Any]) -> None:
+        for each in lets:
+            assert isinstance(each, Let)
+            known[each.symbol.name] = each.value.evaluate(known)
+
+    define(scalars)
+    count, turns = items.evaluate(known), list[tuple[bool, int]]()
+    for place in range(count + min(count, 1)):
+        known["place"] = place
+        define(item_of_place(pair, OVER, items))
+        turns.append((bool(known[OVER.name]), int(known["turn"])))
+    return turns
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(40, 16), (16, 40), (7, 1), (1, 7), (24, 24), (5, 0), (0, 5), (0, 0), (2, 60)]
+)
+def test_each_item_is_done_once_and_then_a_block_drains(first: int, second: int) -> None:
+    """The turn that drains is of an attention that has items: its scalars are those of one."""
+    done: dict[bool, list[int]] = {True: [], False: []}
+    for block in range(8):
+        turns = sequence(block, 8, first, second)
+        for of_first, item in turns[:-1]:
+            done[of_first].append(item)
+        if turns:
+            of_first, item = turns[-1]
+            assert item >= (first if of_first else second) > 0
+    assert sorted(done[True]) == list(range(first)) and sorted(done[False]) == list(range(second))
+
+
+def test_items_of_the_second_attention_stand_evenly_among_those_of_the_first() -> None:
+    def order(first: int, second: int) -> str:
+        return "".join("ab"[not of_first] for of_first, _ in sequence(0, 1, first, second)[:-1])
+
+    assert order(9, 2) == "aaabaaabaaa"
+    assert order(3, 3) == "bababa"
+    assert order(2, 5) == "bbabbba"
+    assert order(0, 2) == "bb" and order(2, 0) == "aa"
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "why"),
+    [
+        (("key",), {}, "unless there are two attentions"),
+        (("key", "old", "older"), {}, "unless there are two attentions"),
+        (("key", "old"), {"pipeline": "drained"}, "in a pipeline that drains"),
+    ],
+)
+def test_where_there_are_separate_loops(names: tuple[str, ...], options: dict[str, Any], why: str) -> None:
+    found = attentions(*names, **options)
+    assert not any(each.joint for each in with_joint_items(found))
+    stated = tuple(replace(each, schedule=replace(each.schedule, item_loops="joint")) for each in found)
+    with pytest.raises(IllegalScheduleValue, match=f'item_loops=.joint. must be "separate" or "auto" {why}'):
+        with_joint_items(stated)
+
+
+def test_a_schedule_may_have_separate_loops_where_one_could_be() -> None:
+    assert all(each.joint for each in with_joint_items(attentions("key", "old")))
+    assert not any(each.joint for each in with_joint_items(attentions("key", "old", item_loops="separate")))
+
+
+def test_what_belongs_to_the_loop_has_one_name() -> None:
+    own, old = with_joint_items(attentions("key", "old"))
+    assert own.loop_label("scoreRing") == old.loop_label("scoreRing") == "scoreRing"
+    assert (own.label("items"), old.label("items")) == ("itemsKey", "itemsOld")
