@@ -79,6 +79,8 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
+static_assert(kMergedPositions >= kBlockScoreLanes / kRepeatLanes,
+    "the place of folded lanes has the merged lists of a step, or of a part");
 static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
     "the place of scores holds a core's weighted sums");
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,

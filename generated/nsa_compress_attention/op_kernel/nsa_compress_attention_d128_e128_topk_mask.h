@@ -605,27 +605,27 @@ private:
         if (heads % 16 == 0) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                for (int64_t pair = 0; pair < 8; ++pair) {
-                    Add(score[(row + pair) * scorePitch], score[(row + pair) * scorePitch],
-                        score[(row + pair + 8) * scorePitch], keys);
+                for (int64_t pair = row; pair < row + 8; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 8) * scorePitch], keys);
                 }
             }
         }
         if (heads % 8 == 0) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                for (int64_t pair = 0; pair < 4; ++pair) {
-                    Add(score[(row + pair) * scorePitch], score[(row + pair) * scorePitch],
-                        score[(row + pair + 4) * scorePitch], keys);
+                for (int64_t pair = row; pair < row + 4; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 4) * scorePitch], keys);
                 }
             }
         }
         if (heads % 4 == 0) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                for (int64_t pair = 0; pair < 2; ++pair) {
-                    Add(score[(row + pair) * scorePitch], score[(row + pair) * scorePitch],
-                        score[(row + pair + 2) * scorePitch], keys);
+                for (int64_t pair = row; pair < row + 2; ++pair) {
+                    Add(score[pair * scorePitch], score[pair * scorePitch],
+                        score[(pair + 2) * scorePitch], keys);
                 }
             }
         }
@@ -639,15 +639,14 @@ private:
         if (heads == addedRows && heads != 1) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
-                    score[(row + 1) * scorePitch], keys);
+                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
+                Add(window_[sums], score[row * scorePitch], score[(row + 1) * scorePitch], keys);
             }
         } else {
             for (int64_t row = 0; row < stepRows; row += addedRows) {
+                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
                 PipeBarrier<PIPE_V>();
-                Add(window_[(r0 + row) / heads * kWindowRow + kWindowLead],
-                    window_[(r0 + row) / heads * kWindowRow + kWindowLead], score[row * scorePitch],
-                    keys);
+                Add(window_[sums], window_[sums], score[row * scorePitch], keys);
             }
         }
     }
@@ -963,49 +962,43 @@ private:
                             kSortGroup * kRecordLanes);
                     }
                 }
-                for (int64_t firstMerged = 0;
-                     firstMerged < stepPositions;
-                     firstMerged += kMergedPositions) {
-                    const int64_t endMerged = MinOf(firstMerged + kMergedPositions, stepPositions);
-                    for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t position = firstMerged; position < endMerged; ++position) {
-                            {
-                                const uint16_t sizes[4] =
-                                    {static_cast<uint16_t>(kSortGroup),
-                                        static_cast<uint16_t>(kSortGroup),
-                                        static_cast<uint16_t>(MinOf(kSortGroup,
-                                            MaxOf(0, (groups - part - 1) * kSortGroup))),
-                                        static_cast<uint16_t>(MinOf(kSortGroup,
-                                            MaxOf(0, (groups - part - 2) * kSortGroup)))};
-                                // a bit a list, up to the last one with records; two at least
-                                uint16_t validLists = 0b0011;
-                                if (sizes[3] > 0) {
-                                    validLists = 0b1111;
-                                } else if (sizes[2] > 0) {
-                                    validLists = 0b0111;
-                                }
-                                MrgSort(lanes_[(position - firstMerged) * (4 * kSortGroup)
-                                    * kRecordLanes],
-                                    MrgSortSrcList<float>(
-                                        best_[(position0 + position) * kSortGroup * kRecordLanes],
-                                        blockRecords_[(position * positionLanes + part * kSortGroup)
-                                            * kRecordLanes],
-                                        blockRecords_[(position * positionLanes
-                                            + MinOf(part + 1, groups - 1) * kSortGroup)
-                                            * kRecordLanes],
-                                        blockRecords_[(position * positionLanes
-                                            + MinOf(part + 2, groups - 1) * kSortGroup)
-                                            * kRecordLanes]),
-                                    MrgSort4Info(sizes, false, validLists, 1));
+                for (int64_t part = firstBlock == 0 ? 1 : 0; part < groups; part += 3) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        {
+                            const uint16_t sizes[4] =
+                                {static_cast<uint16_t>(kSortGroup),
+                                    static_cast<uint16_t>(kSortGroup),
+                                    static_cast<uint16_t>(MinOf(kSortGroup,
+                                        MaxOf(0, (groups - part - 1) * kSortGroup))),
+                                    static_cast<uint16_t>(MinOf(kSortGroup,
+                                        MaxOf(0, (groups - part - 2) * kSortGroup)))};
+                            // a bit a list, up to the last one with records; two at least
+                            uint16_t validLists = 0b0011;
+                            if (sizes[3] > 0) {
+                                validLists = 0b1111;
+                            } else if (sizes[2] > 0) {
+                                validLists = 0b0111;
                             }
+                            MrgSort(lanes_[position * (4 * kSortGroup) * kRecordLanes],
+                                MrgSortSrcList<float>(
+                                    best_[(position0 + position) * kSortGroup * kRecordLanes],
+                                    blockRecords_[(position * positionLanes + part * kSortGroup)
+                                        * kRecordLanes],
+                                    blockRecords_[(position * positionLanes
+                                        + MinOf(part + 1, groups - 1) * kSortGroup)
+                                        * kRecordLanes],
+                                    blockRecords_[(position * positionLanes
+                                        + MinOf(part + 2, groups - 1) * kSortGroup)
+                                        * kRecordLanes]),
+                                MrgSort4Info(sizes, false, validLists, 1));
                         }
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t position = firstMerged; position < endMerged; ++position) {
-                            DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
-                                lanes_[(position - firstMerged) * (4 * kSortGroup) * kRecordLanes],
-                                kSortGroup * kRecordLanes);
-                        }
+                    }
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t position = 0; position < stepPositions; ++position) {
+                        DataCopy(best_[(position0 + position) * kSortGroup * kRecordLanes],
+                            lanes_[position * (4 * kSortGroup) * kRecordLanes],
+                            kSortGroup * kRecordLanes);
                     }
                 }
             }

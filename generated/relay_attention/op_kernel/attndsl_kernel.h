@@ -128,6 +128,18 @@ protected:
                 (globalPitch - columns) * kSize, 0));
     }
 
+    // Rows of whole blocks from global memory to L1, as they are.
+    template <typename Element>
+    __aicore__ static inline void LoadBlocks(const AscendC::LocalTensor<Element> &l1,
+        const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns,
+        int64_t globalPitch, int64_t l1Pitch)
+    {
+        constexpr int64_t kBlock = kBlockBytes / sizeof(Element);
+        AscendC::DataCopy(l1, global,
+            AscendC::DataCopyParams(rows, columns / kBlock, (globalPitch - columns) / kBlock,
+                (l1Pitch - columns) / kBlock));
+    }
+
     // A row-major matrix to Nz in L1, in an image of `imageRows` rows. The last column group is
     // filled with zeros.
     template <typename Element>

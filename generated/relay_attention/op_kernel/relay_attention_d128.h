@@ -11,26 +11,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   over key:
  *   AIV  StartRows            tile t              first tile of an item
- *   AIC  ScoreTile            tile t              sets kScoreRingKeyReady
- *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyReady,
- *                                                 sets kProbRingKeyReady
- *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyReady,
- *                                                 sets kOutRingKeyReady
+ *   AIC  ScoreTile            tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile          tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
  *   AIV  StartSums            tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingKeyReady
- *   AIV  WriteRowsForKey      tile t - kPrefetch  last tile of an item
- *   over keyShare:
- *   AIV  StartRows            tile t              first tile of an item
- *   AIC  ScoreTile            tile t              sets kScoreRingKeyShareReady
- *   AIV  SoftmaxTile          tile t              waits for kScoreRingKeyShareReady,
- *                                                 sets kProbRingKeyShareReady
- *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingKeyShareReady,
- *                                                 sets kOutRingKeyShareReady
- *   AIV  StartSums            tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingKeyShareReady
- *   AIV  WriteRowsForKeyShare tile t - kPrefetch  last tile of an item
+ *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRowsForKey      tile t - kPrefetch  last tile of an item, items over key
+ *   AIV  WriteRowsForKeyShare tile t - kPrefetch  last tile of an item, items over keyShare
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -70,14 +58,14 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 // MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
 constexpr int32_t kProbL1Ready = 4;
-constexpr int32_t kProbRingKeyReadyMTE2Done = 0;  // MTE2_MTE3
+constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
 constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id per slot
 constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
-constexpr int32_t kProbRingKeyReadyMTE2Taken = 2;  // MTE3_MTE2
+constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
 constexpr int32_t kProbFree = 0;  // MTE3_V, prob
 constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id per slot
 constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut: one id per slot
@@ -93,13 +81,10 @@ constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
 
 // Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
 // order of the stages it is read before it is written again.
-constexpr uint16_t kScoreRingKeyReady = 0;
-constexpr uint16_t kProbRingKeyReady = 1;
-constexpr uint16_t kOutRingKeyReady = 2;
-constexpr uint16_t kScoreRingKeyShareReady = 3;
-constexpr uint16_t kProbRingKeyShareReady = 4;
-constexpr uint16_t kOutRingKeyShareReady = 5;
-constexpr uint16_t kBeforeMergePartials = 6;
+constexpr uint16_t kScoreRingReady = 0;
+constexpr uint16_t kProbRingReady = 1;
+constexpr uint16_t kOutRingReady = 2;
+constexpr uint16_t kBeforeMergePartials = 3;
 
 template <typename T>
 class RelayAttentionKernel : attndsl::KernelBase {
@@ -122,23 +107,13 @@ public:
         Bind(partialMaxKeyGm_, workspace + tiling_.partialMaxKeyOffset);
         Bind(partialSumKeyGm_, workspace + tiling_.partialSumKeyOffset);
         Bind(partialOutKeyGm_, workspace + tiling_.partialOutKeyOffset);
-        Bind(scoreRingKeyGm_,
-            workspace + tiling_.scoreRingKeyOffset + blockIndex_ * tiling_.scoreRingKeyPart);
-        Bind(probRingKeyGm_,
-            workspace + tiling_.probRingKeyOffset + blockIndex_ * tiling_.probRingKeyPart);
-        Bind(outRingKeyGm_,
-            workspace + tiling_.outRingKeyOffset + blockIndex_ * tiling_.outRingKeyPart);
+        Bind(scoreRingGm_,
+            workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
+        Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(partialMaxKeyShareGm_, workspace + tiling_.partialMaxKeyShareOffset);
         Bind(partialSumKeyShareGm_, workspace + tiling_.partialSumKeyShareOffset);
         Bind(partialOutKeyShareGm_, workspace + tiling_.partialOutKeyShareOffset);
-        Bind(scoreRingKeyShareGm_,
-            workspace + tiling_.scoreRingKeyShareOffset
-                + blockIndex_ * tiling_.scoreRingKeySharePart);
-        Bind(probRingKeyShareGm_,
-            workspace + tiling_.probRingKeyShareOffset
-                + blockIndex_ * tiling_.probRingKeySharePart);
-        Bind(outRingKeyShareGm_,
-            workspace + tiling_.outRingKeyShareOffset + blockIndex_ * tiling_.outRingKeySharePart);
         if ASCEND_IS_AIC {
             // A list that no item reads may be empty: it has no descriptor to decode then.
             if (tiling_.itemsKey > 0) {
@@ -154,7 +129,6 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
-            prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
             resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
@@ -167,6 +141,7 @@ public:
             rescale_ = View<float>(ub_, kRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
+            prob_ = View<T>(ub_, kProbAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -193,70 +168,54 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        // One turn more than the block has items: it drains the pipeline.
-        const int64_t turnsEndKey =
-            blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
-        for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
-            // The item takes this place when its first step begins.
-            const int64_t itemSlot = (itemsBegunKey_ + 1) % kRing;
-            items_[itemSlot] = DecodeItemForKey(turn);
-            const Item &work = items_[itemSlot];
-            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
-            WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryForKey(work, rowFractals);
-            SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < work.steps; ++tile) {
-                const int64_t slot = stepsBegunKey_++ % kRing;
-                itemsBegunKey_ += tile == 0;
-                cubeStepsKey_[slot].tile = tile;
-                cubeStepsKey_[slot].keyEntry = work.batch;
-                cubeStepsKey_[slot].itemSlot = itemSlot;
-                if (tile < work.tiles) {
-                    ScoreTile(keyOperands, work, work.batch, rowFractals, tile, slot);
-                }
-                if (stepsBegunKey_ > kPrefetch) {
-                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
-                    const CubeStepForKey &earlier = cubeStepsKey_[earlierSlot];
-                    const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile < earlierWork.tiles) {
-                        WeightedTile(keyOperands, earlierWork, earlier.keyEntry, earlier.tile,
-                            earlierSlot);
-                    }
-                }
-            }
-            SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            queryL1Slot_ = (queryL1Slot_ + 1) % kDoubleBuffer;
-        }
-        // One turn more than the block has items: it drains the pipeline.
+        const int64_t itemsOfBlockKey =
+            CeilDiv(MaxOf(tiling_.itemsKey - blockIndex_, 0), blockCount_);
         const int64_t firstItemKeyShare =
             (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
-        const int64_t turnsEndKeyShare =
-            firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
-        for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
+        const int64_t itemsOfBlockKeyShare =
+            CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
+        const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
+        // One turn more than the block has items: it drains the pipeline.
+        for (int64_t place = 0; place < itemsOfBlock + MinOf(itemsOfBlock, 1); ++place) {
+            // items over keyShare stand evenly among the others: so many come before this place,
+            // and the next one
+            const int64_t before =
+                ((place + 1) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+            const int64_t after =
+                ((place + 2) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+            const bool overKey =
+                after == before || itemsOfBlockKeyShare == before && tiling_.itemsKey > 0;
+            const int64_t turn =
+                overKey
+                    ? blockIndex_ + (place - before) * blockCount_
+                    : firstItemKeyShare + before * blockCount_;
             // The item takes this place when its first step begins.
-            const int64_t itemSlot = (itemsBegunKeyShare_ + 1) % kRing;
-            items_[itemSlot] = DecodeItemForKeyShare(turn);
+            const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
+            items_[itemSlot] = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);
             const Item &work = items_[itemSlot];
-            const int64_t rowFractals = CeilDiv(work.taskRows, kFractal);
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            LoadQueryForKeyShare(work, rowFractals);
+            if (overKey) {
+                LoadQueryForKey(work);
+            } else {
+                LoadQueryForKeyShare(work);
+            }
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
-                const int64_t slot = stepsBegunKeyShare_++ % kRing;
-                itemsBegunKeyShare_ += tile == 0;
-                cubeStepsKeyShare_[slot].tile = tile;
-                cubeStepsKeyShare_[slot].keyEntry = work.listEntry;
-                cubeStepsKeyShare_[slot].itemSlot = itemSlot;
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                cubeSteps_[slot].tile = tile;
+                cubeSteps_[slot].overKey = overKey;
+                cubeSteps_[slot].itemSlot = itemSlot;
                 if (tile < work.tiles) {
-                    ScoreTile(keyShareOperands, work, work.listEntry, rowFractals, tile, slot);
+                    ScoreTile(overKey ? keyOperands : keyShareOperands, work, tile, slot);
                 }
-                if (stepsBegunKeyShare_ > kPrefetch) {
+                if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
-                    const CubeStepForKeyShare &earlier = cubeStepsKeyShare_[earlierSlot];
+                    const CubeStep &earlier = cubeSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
-                        WeightedTile(keyShareOperands, earlierWork, earlier.keyEntry, earlier.tile,
-                            earlierSlot);
+                        WeightedTile(earlier.overKey ? keyOperands : keyShareOperands, earlierWork,
+                            earlier.tile, earlierSlot);
                     }
                 }
             }
@@ -276,8 +235,6 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        const StageOperands keyOperands = KeyOperands();
-        const StageOperands keyShareOperands = KeyShareOperands();
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
@@ -286,88 +243,66 @@ private:
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        // One turn more than the block has items: it drains the pipeline.
-        const int64_t turnsEndKey =
-            blockIndex_ < tiling_.itemsKey ? tiling_.itemsKey + blockCount_ : 0;
-        for (int64_t turn = blockIndex_; turn < turnsEndKey; turn += blockCount_) {
-            // The item takes this place when its first step begins.
-            const int64_t itemSlot = (itemsBegunKey_ + 1) % kRing;
-            items_[itemSlot] = DecodeItemForKey(turn);
-            const Item &work = items_[itemSlot];
-            const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
-            const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
-            const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
-            for (int64_t tile = 0; tile < work.steps; ++tile) {
-                const int64_t slot = stepsBegunKey_++ % kRing;
-                itemsBegunKey_ += tile == 0;
-                vectorStepsKey_[slot].tile = tile;
-                vectorStepsKey_[slot].rows = rows;
-                vectorStepsKey_[slot].rowBegin = rowBegin;
-                vectorStepsKey_[slot].itemSlot = itemSlot;
-                if (tile == 0) {
-                    StartRows(itemSlot, rows);
-                }
-                if (tile < work.tiles) {
-                    SoftmaxTile(keyOperands, work.keyEnd, work.firstTile, tile, slot, itemSlot,
-                        rowBegin, rows);
-                }
-                if (stepsBegunKey_ > kPrefetch) {
-                    const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
-                    const VectorStepForKey &earlier = vectorStepsKey_[earlierSlot];
-                    const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile == 0) {
-                        StartSums(earlier.rows);
-                    }
-                    if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(keyOperands, earlierSlot, earlier.rowBegin, earlier.rows);
-                    }
-                    if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRowsForKey(earlierWork, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
-                    }
-                }
-            }
-        }
-        // One turn more than the block has items: it drains the pipeline.
+        const int64_t itemsOfBlockKey =
+            CeilDiv(MaxOf(tiling_.itemsKey - blockIndex_, 0), blockCount_);
         const int64_t firstItemKeyShare =
             (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
-        const int64_t turnsEndKeyShare =
-            firstItemKeyShare < tiling_.itemsKeyShare ? tiling_.itemsKeyShare + blockCount_ : 0;
-        for (int64_t turn = firstItemKeyShare; turn < turnsEndKeyShare; turn += blockCount_) {
+        const int64_t itemsOfBlockKeyShare =
+            CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
+        const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
+        // One turn more than the block has items: it drains the pipeline.
+        for (int64_t place = 0; place < itemsOfBlock + MinOf(itemsOfBlock, 1); ++place) {
+            // items over keyShare stand evenly among the others: so many come before this place,
+            // and the next one
+            const int64_t before =
+                ((place + 1) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+            const int64_t after =
+                ((place + 2) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+            const bool overKey =
+                after == before || itemsOfBlockKeyShare == before && tiling_.itemsKey > 0;
+            const int64_t turn =
+                overKey
+                    ? blockIndex_ + (place - before) * blockCount_
+                    : firstItemKeyShare + before * blockCount_;
             // The item takes this place when its first step begins.
-            const int64_t itemSlot = (itemsBegunKeyShare_ + 1) % kRing;
-            items_[itemSlot] = DecodeItemForKeyShare(turn);
+            const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
+            items_[itemSlot] = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);
             const Item &work = items_[itemSlot];
             const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
             const int64_t rows = MinOf(rowsPerCore, work.taskRows - rowBegin);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
-                const int64_t slot = stepsBegunKeyShare_++ % kRing;
-                itemsBegunKeyShare_ += tile == 0;
-                vectorStepsKeyShare_[slot].tile = tile;
-                vectorStepsKeyShare_[slot].rows = rows;
-                vectorStepsKeyShare_[slot].rowBegin = rowBegin;
-                vectorStepsKeyShare_[slot].itemSlot = itemSlot;
+                const int64_t slot = stepsBegun_++ % kRing;
+                itemsBegun_ += tile == 0;
+                vectorSteps_[slot].tile = tile;
+                vectorSteps_[slot].rows = rows;
+                vectorSteps_[slot].rowBegin = rowBegin;
+                vectorSteps_[slot].overKey = overKey;
+                vectorSteps_[slot].itemSlot = itemSlot;
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles) {
-                    SoftmaxTile(keyShareOperands, work.keyEnd, work.firstTile, tile, slot, itemSlot,
-                        rowBegin, rows);
+                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
                 }
-                if (stepsBegunKeyShare_ > kPrefetch) {
+                if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
-                    const VectorStepForKeyShare &earlier = vectorStepsKeyShare_[earlierSlot];
+                    const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile == 0) {
                         StartSums(earlier.rows);
                     }
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(keyShareOperands, earlierSlot, earlier.rowBegin, earlier.rows);
+                        UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
-                        WriteRowsForKeyShare(earlierWork, earlier.itemSlot, earlier.rowBegin,
-                            earlier.rows);
+                        if (earlier.overKey) {
+                            WriteRowsForKey(earlierWork, earlier.itemSlot, earlier.rowBegin,
+                                earlier.rows);
+                        } else {
+                            WriteRowsForKeyShare(earlierWork, earlier.itemSlot, earlier.rowBegin,
+                                earlier.rows);
+                        }
                     }
                 }
             }
@@ -386,10 +321,7 @@ private:
     // What the functions that stages of several attentions share take from each.
     struct StageOperands {
         GlobalTensor<T> &keyGm;
-        const GlobalTensor<float> &scoreRingGm;  // ring of score tiles, cube to vector
         GlobalTensor<T> &valueGm;
-        const GlobalTensor<T> &probRingGm;  // ring of probability tiles, vector to cube
-        const GlobalTensor<float> &outRingGm;  // ring of weighted sums, cube to vector
         const GlobalTensor<float> &partialMaxGm;  // row maxima of key splits
         const GlobalTensor<float> &partialSumGm;  // row sums of key splits
         const GlobalTensor<float> &partialOutGm;  // weighted sums of key splits
@@ -397,13 +329,9 @@ private:
         ListTensorDesc &valueList;
         int64_t keyStrideK = 0;  // elements between neighbours of key along K
         int64_t keyStrideT = 0;  // elements between neighbours of key along T
-        int64_t rowsPerTask = 0;  // query rows of a task, at most
         int64_t valueStrideK = 0;  // elements between neighbours of value along K
         int64_t valueStrideT = 0;  // elements between neighbours of value along T
         int64_t splits = 0;  // parts the keys of a row are split into
-        uint16_t scoreRingReady = 0;
-        uint16_t probRingReady = 0;
-        uint16_t outRingReady = 0;
     };
 
     // The attention over key.
@@ -411,10 +339,7 @@ private:
     {
         StageOperands found{
             keyGm_,  // keyGm
-            scoreRingKeyGm_,  // scoreRingGm
             valueGm_,  // valueGm
-            probRingKeyGm_,  // probRingGm
-            outRingKeyGm_,  // outRingGm
             partialMaxKeyGm_,  // partialMaxGm
             partialSumKeyGm_,  // partialSumGm
             partialOutKeyGm_,  // partialOutGm
@@ -423,13 +348,9 @@ private:
         };
         found.keyStrideK = tiling_.keyStrideK;
         found.keyStrideT = tiling_.keyStrideT;
-        found.rowsPerTask = tiling_.rowsPerTaskKey;
         found.valueStrideK = tiling_.valueStrideK;
         found.valueStrideT = tiling_.valueStrideT;
         found.splits = tiling_.splitsKey;
-        found.scoreRingReady = kScoreRingKeyReady;
-        found.probRingReady = kProbRingKeyReady;
-        found.outRingReady = kOutRingKeyReady;
         return found;
     }
 
@@ -438,10 +359,7 @@ private:
     {
         StageOperands found{
             keyShareGm_,  // keyGm
-            scoreRingKeyShareGm_,  // scoreRingGm
             valueShareGm_,  // valueGm
-            probRingKeyShareGm_,  // probRingGm
-            outRingKeyShareGm_,  // outRingGm
             partialMaxKeyShareGm_,  // partialMaxGm
             partialSumKeyShareGm_,  // partialSumGm
             partialOutKeyShareGm_,  // partialOutGm
@@ -450,13 +368,9 @@ private:
         };
         found.keyStrideK = tiling_.keyShareStrideK;
         found.keyStrideT = tiling_.keyShareStrideU;
-        found.rowsPerTask = tiling_.rowsPerTaskKeyShare;
         found.valueStrideK = tiling_.valueShareStrideK;
         found.valueStrideT = tiling_.valueShareStrideU;
         found.splits = tiling_.splitsKeyShare;
-        found.scoreRingReady = kScoreRingKeyShareReady;
-        found.probRingReady = kProbRingKeyShareReady;
-        found.outRingReady = kOutRingKeyShareReady;
         return found;
     }
 
@@ -468,12 +382,13 @@ private:
         int64_t firstHead;  // first query head of the task
         int64_t heads;  // query heads of the task
         int64_t taskRows;  // query rows of the task
+        int64_t rowFractals;  // ceil_div(taskRows, fractal)
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t keyEntry;  // batch or listEntry
         int64_t memberPlace;  // where its members begin in memberRows, over keyShare
-        int64_t listEntry;  // which tensors of the lists have its keys and values, over keyShare
         int64_t members;  // batch rows of the task, over keyShare
     };
 
@@ -492,6 +407,7 @@ private:
         found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         found.taskRows = found.heads;
+        found.rowFractals = CeilDiv(found.taskRows, kFractal);
         const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(found.batch);
         const int64_t visibleEnd =
             MinOf(kvSeqLenGm_.GetValue(found.batch)
@@ -503,6 +419,7 @@ private:
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
         found.steps = turn >= tiling_.itemsKey ? kPrefetch : MaxOf(found.tiles, 1);
+        found.keyEntry = found.batch;
         return found;
     }
 
@@ -514,13 +431,13 @@ private:
         // all tasks of one split follow each other: blocks beside each other have other tasks
         found.split = item / tiling_.tasksKeyShare;
         const int64_t task = item % tiling_.tasksKeyShare;
-        found.memberPlace = (itemsBegunKeyShare_ + 1) % kRing * kMaxRows;
+        found.memberPlace = (itemsBegun_ + 1) % kRing * kMaxRows;
         const int64_t memberTile = task % tiling_.memberTiles;
         const int64_t headTask = task / tiling_.memberTiles;
         // heads of one key/value head come in turn: cores share its keys and values in L2
         const int64_t headTile = headTask % tiling_.headTiles;
         found.kvHead = headTask / tiling_.headTiles % tiling_.kvHeads;
-        found.listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
+        const int64_t listEntry = headTask / (tiling_.headTiles * tiling_.kvHeads);
         found.firstHead = found.kvHead * tiling_.group + headTile * tiling_.headsPerTask;
         found.heads = MinOf(tiling_.headsPerTask, tiling_.group - headTile * tiling_.headsPerTask);
         int64_t membersFound = 0;
@@ -528,12 +445,13 @@ private:
         for (int64_t candidate = 0;
              candidate < tiling_.batchRows && membersFound < kMaxRows;
              ++candidate) {
-            if (kvShareMapGm_.GetValue(candidate) == found.listEntry && candidatesToSkip-- <= 0) {
+            if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
                 memberRows_[found.memberPlace + membersFound++] = candidate;
             }
         }
         found.members = MinOf(membersFound, tiling_.membersPerTask);
         found.taskRows = found.heads * found.members;
+        found.rowFractals = CeilDiv(found.taskRows, kFractal);
         found.batch = found.members > 0 ? memberRows_[found.memberPlace] : 0;
         const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(found.batch);
         const int64_t visibleEnd =
@@ -549,29 +467,45 @@ private:
             turn >= tiling_.itemsKeyShare
                 ? kPrefetch
                 : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        found.keyEntry = listEntry;
         return found;
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryForKey(const Item &work, int64_t rowFractals)
+    __aicore__ inline void LoadQueryForKey(const Item &work)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
             LoadNz(queryL1,
                 queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
-                work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
+                work.heads, tiling_.headDim, tiling_.queryStrideN, work.rowFractals * kFractal);
+        }
+    }
+
+    // Query rows of the task from global memory to L1.
+    __aicore__ inline void LoadQueryForKeyShare(const Item &work)
+    {
+        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
+        if (work.tiles > 0) {
+            for (int64_t member = 0; member < work.members; ++member) {
+                const int64_t rowBatch = memberRows_[work.memberPlace + member];
+                LoadNz(queryL1[member * work.heads * kFractal],
+                    queryGm_[rowBatch * tiling_.queryStrideB
+                        + work.firstHead * tiling_.queryStrideN],
+                    work.heads, tiling_.headDim, tiling_.queryStrideN, work.rowFractals * kFractal);
+            }
         }
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const StageOperands &operands, const Item &work,
-        int64_t keyEntry, int64_t rowFractals, int64_t tile, int64_t slot)
+    __aicore__ inline void ScoreTile(const StageOperands &operands, const Item &work, int64_t tile,
+        int64_t slot)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         operands.keyGm.SetGlobalBuffer(
-            operands.keyList.template GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
+            operands.keyList.template GetDataPtr<T>(static_cast<uint32_t>(work.keyEntry)));
         const int64_t keyTile = work.kvHead * operands.keyStrideK + firstKey * operands.keyStrideT;
         for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
             const int64_t cols = MinOf(kBaseN, keys - n0);
@@ -593,7 +527,7 @@ private:
                     auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                     WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                     LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)], bandFractals,
-                        CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                        CeilDiv(kPaddedHeadSize, kFractal), work.rowFractals);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                     {
                         auto productL0 =
@@ -602,7 +536,7 @@ private:
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        StoreProduct(operands.scoreRingGm[slot * operands.rowsPerTask * kTileKeys
+                        StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
                             + band * kTileKeys + n0],
                             productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                             bandFractals * kFractal);
@@ -618,20 +552,20 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
             keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(operands.scoreRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const StageOperands &operands, const Item &work,
-        int64_t keyEntry, int64_t tile, int64_t slot)
+        int64_t tile, int64_t slot)
     {
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         operands.valueGm.SetGlobalBuffer(
-            operands.valueList.template GetDataPtr<T>(static_cast<uint32_t>(keyEntry)));
+            operands.valueList.template GetDataPtr<T>(static_cast<uint32_t>(work.keyEntry)));
         const int64_t valueTile =
             work.kvHead * operands.valueStrideK + firstKey * operands.valueStrideT;
-        CrossCoreWaitFlag(operands.probRingReady);
+        CrossCoreWaitFlag(kProbRingReady);
         {
             auto valueL1 = View<T>(l1_, kValueL1At + valueL1Slot_ * kValueL1SlotBytes);
             // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
@@ -648,9 +582,11 @@ private:
                     const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
                     auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                     WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                    LoadNz(probL1,
-                        operands.probRingGm[(slot * operands.rowsPerTask + band) * kTileKeys + k1],
-                        bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                    LoadBlocks(probL1,
+                        probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                            + k1 * tiling_.rowsPerTask + band * kFractal],
+                        CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
+                        tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                     for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                         const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -677,7 +613,7 @@ private:
                             }
                             Mmad(productL0, leftL0, rightL0,
                                 ProductParams(bandFractals * kFractal, kPaddedHeadSize, depth,
-                                    k1 + k0 == 0));
+                                    0 == k1 + k0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -688,8 +624,7 @@ private:
                     probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(
-                    operands.outRingGm[(slot * operands.rowsPerTask + band) * kPaddedHeadSize],
+                StoreProduct(outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedHeadSize],
                     productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
@@ -697,22 +632,7 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
             valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
         }
-        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(operands.outRingReady);
-    }
-
-    // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryForKeyShare(const Item &work, int64_t rowFractals)
-    {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
-        if (work.tiles > 0) {
-            for (int64_t member = 0; member < work.members; ++member) {
-                const int64_t rowBatch = memberRows_[work.memberPlace + member];
-                LoadNz(queryL1[member * work.heads * kFractal],
-                    queryGm_[rowBatch * tiling_.queryStrideB
-                        + work.firstHead * tiling_.queryStrideN],
-                    work.heads, tiling_.headDim, tiling_.queryStrideN, rowFractals * kFractal);
-            }
-        }
+        CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -726,19 +646,17 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const StageOperands &operands, int64_t keyEnd,
-        int64_t firstTile, int64_t tile, int64_t slot, int64_t itemSlot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
+        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         const int64_t firstKey = (firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
-        CrossCoreWaitFlag(operands.scoreRingReady);
+        CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score,
-                operands.scoreRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
+            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
@@ -789,12 +707,26 @@ private:
             PipeBarrier<PIPE_V>();
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, stepRows);
+            // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(
-                operands.probRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kTileKeys],
-                prob_, stepRows, keys, kTileKeys, kTileKeys);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                    UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1, kTileKeys / kBlockLanes));
+            }
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            const int64_t columnGroups = CeilDiv(keys, kFractal);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            for (int64_t column = 0;
+                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                 ++column) {
+                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    prob_[column * kGroupPitch],
+                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
+                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                    kRowsPerStep * kFractal);
+            }
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -803,10 +735,10 @@ private:
         if (rows <= 0) {
             // After the flag below the other core may overwrite what MTE2 works on, so MTE3 waits
             // for it; MTE2 waits back, so that the event is not set twice.
-            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingKeyReadyMTE2Done);
-            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingKeyReadyMTE2Taken);
+            SetAndWaitFlag<HardEvent::MTE2_MTE3>(kProbRingReadyMTE2Done);
+            SetAndWaitFlag<HardEvent::MTE3_MTE2>(kProbRingReadyMTE2Taken);
         }
-        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(operands.probRingReady);
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
@@ -819,10 +751,9 @@ private:
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(const StageOperands &operands, int64_t slot, int64_t rowBegin,
-        int64_t rows)
+    __aicore__ inline void UpdateTile(int64_t slot, int64_t rowBegin, int64_t rows)
     {
-        CrossCoreWaitFlag(operands.outRingReady);
+        CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
@@ -830,7 +761,7 @@ private:
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             LoadRow(partial,
-                operands.outRingGm[(slot * operands.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
@@ -1042,20 +973,13 @@ private:
     uint32_t partialSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
-    int64_t stepsBegunKey_ =
-        0, itemsBegunKey_ = 0, stepsBegunKeyShare_ = 0, itemsBegunKeyShare_ = 0;
-    struct CubeStepForKey {
-        int64_t tile, keyEntry, itemSlot;
-    } cubeStepsKey_[kRing]{};
-    struct CubeStepForKeyShare {
-        int64_t tile, keyEntry, itemSlot;
-    } cubeStepsKeyShare_[kRing]{};
-    struct VectorStepForKey {
-        int64_t tile, rows, rowBegin, itemSlot;
-    } vectorStepsKey_[kRing]{};
-    struct VectorStepForKeyShare {
-        int64_t tile, rows, rowBegin, itemSlot;
-    } vectorStepsKeyShare_[kRing]{};
+    int64_t stepsBegun_ = 0, itemsBegun_ = 0;
+    struct CubeStep {
+        int64_t tile, overKey, itemSlot;
+    } cubeSteps_[kRing]{};
+    struct VectorStep {
+        int64_t tile, rows, rowBegin, overKey, itemSlot;
+    } vectorSteps_[kRing]{};
     // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
     // one or more. So it takes a place that none of these has.
     static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
@@ -1081,15 +1005,12 @@ private:
     GlobalTensor<float> partialMaxKeyGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyGm_;  // weighted sums of key splits
-    GlobalTensor<float> scoreRingKeyGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyGm_;  // ring of weighted sums, cube to vector
+    GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
+    GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<float> partialMaxKeyShareGm_;  // row maxima of key splits
     GlobalTensor<float> partialSumKeyShareGm_;  // row sums of key splits
     GlobalTensor<float> partialOutKeyShareGm_;  // weighted sums of key splits
-    GlobalTensor<float> scoreRingKeyShareGm_;  // ring of score tiles, cube to vector
-    GlobalTensor<T> probRingKeyShareGm_;  // ring of probability tiles, vector to cube
-    GlobalTensor<float> outRingKeyShareGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_;

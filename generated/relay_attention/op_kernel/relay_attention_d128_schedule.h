@@ -37,6 +37,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -76,7 +78,6 @@ constexpr uint32_t
     kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
     // 2 slots: finished rows in the dtype of the result
     kResultSlotBytes = kResultRowsPerStep * kPaddedHeadSize * 2,
-    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // a row statistic, two blocks a row
     kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
@@ -103,12 +104,14 @@ constexpr uint32_t
     kTileStatSlotBytes =
         (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
     // running maximum including the tile
-    kNewMaxSlotBytes = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4;
+    kNewMaxSlotBytes = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlotBytes,
     kResultAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kProbAt = kResultAt + kDoubleBuffer * kResultSlotBytes, kLanesAt = kProbAt + kProbSlotBytes,
+    kLanesAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
     kResultBlocksAt = kLanesAt + kLanesSlotBytes,
     kMaxOutAt = kResultBlocksAt + kResultBlocksSlotBytes,
     kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
@@ -123,7 +126,7 @@ constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorS
     kPartSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
     kRescaleAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
     kTileStatAt = kRescaleAt + kRescaleSlotBytes, kNewMaxAt = kTileStatAt + kTileStatSlotBytes,
-    kUbEnd = kNewMaxAt + kNewMaxSlotBytes;
+    kProbAt = kNewMaxAt + kNewMaxSlotBytes, kUbEnd = kProbAt + kProbSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

@@ -188,9 +188,6 @@ struct Kernel {
     int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t largeAndSmallOfCoreForm = 0;  // which values it has of largeAndSmallOfCore
-    // which values it has of largeTiles, queriesPerTask, smallPositions
-    int64_t largeTilesForm = 0;
     // its tiling function
     SelfAttentionTiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
     // whether blocks wait for each other
@@ -300,110 +297,60 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
     const int64_t smallOfCore =
         CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
             * tiling.queriesPerSmallTask;
-    // query positions of the busiest core with large and small tasks
-    int64_t largeAndSmallOfCore{};
-    if (kernel.largeAndSmallOfCoreForm == 0) {
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-    } else if (kernel.largeAndSmallOfCoreForm == 1) {
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((tasksAbreast * allTiles < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((tasksAbreast * allTiles < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-    }
     int64_t filledPairs{};  // tasks of two halves that have queries, at most
-    if (kernel.largeTilesForm == 0) {
+    int64_t largeTilesWithoutPairs{};  // large tasks of a batch row, if none has two halves
+    if (problem.queryLayout == values::QueryLayout::kPacked) {
+        largeTilesWithoutPairs =
+            (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
         filledPairs =
             (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
                 / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else {
+        largeTilesWithoutPairs =
+            (tasksAbreast * allTiles < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
     }
-    if (kernel.largeTilesForm == 0) {
-        if (queriesPerPair > queriesPerLargeTask
+    // query positions of the busiest core with large and small tasks
+    int64_t largeAndSmallOfCore{};
+    if (problem.maskType == values::MaskType::kUndefined) {
+        largeAndSmallOfCore =
+            CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores) * queriesPerLargeTask
+                + CeilDiv(MaxOf(0,
+                    tasksAbreast
+                        * CeilDiv(
+                            MaxOf(0, problem.qRows - largeTilesWithoutPairs * queriesPerLargeTask),
+                            tiling.queriesPerSmallTask)
+                        - (CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores)
+                            * problem.cores
+                            - tasksAbreast * largeTilesWithoutPairs)),
+                    problem.cores)
+                    * tiling.queriesPerSmallTask;
+    }
+    // whether tasks of two halves leave no core more
+    const bool pairsPay =
+        problem.queryLayout == values::QueryLayout::kPacked
+            ? queriesPerPair > queriesPerLargeTask
             && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
             && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
+                <= largeAndSmallOfCore * kPartsOfBusiestCore
+            : queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore;
+    if (problem.maskType == values::MaskType::kUndefined) {
+        tiling.largeTiles = pairsPay ? pairs : largeTilesWithoutPairs;
         if (tiling.largeTiles <= 0) {
             tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+        } else if (pairsPay) {
             tiling.queriesPerTask = queriesPerPair;
         } else {
             tiling.queriesPerTask = queriesPerLargeTask;
@@ -411,15 +358,10 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
         tiling.smallPositions =
             RoundUp(MaxOf(0,
                 problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
+                    - tiling.largeTiles * (pairsPay ? queriesPerPair : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
-    } else if (kernel.largeTilesForm == 1) {
+    } else if (problem.maskType == values::MaskType::kSlidingWindowNorm
+        || problem.maskType == values::MaskType::kSlidingWindowCompress) {
         if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
             || smallOfCore * kPartsOfBusiestCore
                 < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
@@ -434,7 +376,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
         tiling.smallPositions =
             RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
                 tiling.queriesPerSmallTask);
-    } else if (kernel.largeTilesForm == 2) {
+    } else {
         if (pairs > 0) {
             tiling.largeTiles = pairs;
         } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
@@ -458,42 +400,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
                 problem.qRows
                     - tiling.largeTiles * (pairs > 0 ? queriesPerPair : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
-    } else {
-        if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (tasksAbreast * allTiles < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        if (tiling.largeTiles <= 0) {
-            tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.queriesPerTask = queriesPerPair;
-        } else {
-            tiling.queriesPerTask = queriesPerLargeTask;
-        }
-        tiling.smallPositions =
-            RoundUp(MaxOf(0,
-                problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && tasksAbreast * fewestPairs >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
-                tiling.queriesPerSmallTask);
     }
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
@@ -510,10 +416,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel, SelfAtte
             ? MinOf(tiling.headsPerTask * tiling.queriesPerTask,
                 tiling.headsPerTask * queriesPerLargeTask)
             : tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.rowTotal =
-        problem.queryLayout == values::QueryLayout::kPacked
-            ? problem.nTokens * problem.headNum
-            : problem.batch * problem.qRows * problem.headNum;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -1009,8 +911,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
-        choice.kernel.largeTilesForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1242,8 +1142,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
-        choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1278,8 +1176,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
-        choice.kernel.largeTilesForm = 1;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;
@@ -1348,8 +1244,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 3;
         choice.kernel.tile = &Tile;
         choice.kernel.waits = &BlocksWait;
         return true;

@@ -40,6 +40,8 @@ namespace self_attention_d128_e128_key_value_clampType_MIN_MAX {
 
 using namespace AscendC;
 
+// a row whose sum is no larger has no weight that is too large
+constexpr float kLargestSum = 2900.0f;
 constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
@@ -159,10 +161,10 @@ public:
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
             tileSum_ = View<float>(ub_, kTileSumAt);
-            tileStat_ = View<float>(ub_, kTileStatAt);
-            newMax_ = View<float>(ub_, kNewMaxAt);
             growth_ = View<float>(ub_, kGrowthAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
             grown_ = View<float>(ub_, kGrownAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
             maxOut_ = View<float>(ub_, kMaxOutAt);
             sumOut_ = View<float>(ub_, kSumOutAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
@@ -602,7 +604,7 @@ private:
                         }
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, kPaddedValueSize, depth,
-                                k1 + k0 == 0));
+                                0 == k1 + k0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -743,88 +745,175 @@ private:
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
+        if (tile > work.halves - 1) {
+            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
+            PipeBarrier<PIPE_V>();
+            Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
+                kRowsPerVector / kRowsPerStep * kBlockLanes);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
+                    stepRows, keys, kTileKeys, kTileKeys);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                // score * qkScale  (spec line 252)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                Muls(score, score, float(tiling_.qkScale), span);
+                // score max clampMin  (spec line 253)
+                PipeBarrier<PIPE_V>();
+                Maxs(score, score, float(tiling_.clampMin), span);
+                // score min clampMax  (spec line 253)
+                PipeBarrier<PIPE_V>();
+                Mins(score, score, float(tiling_.clampMax), span);
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, kTileKeys);
+                }
+                // score = exp(score - rowMax)
+                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + halfSlot * kRowsPerVector],
+                    kRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                Exp(score, score, span);
+                // each row's sum folded to 8 lanes, reduced once after the loop
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
+                    kBlockLanes, kFoldedLanes);
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                Cast(prob_, score, RoundMode::CAST_RINT, span);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                    prob_, stepRows, keys, kTileKeys, kTileKeys);
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
+            }
+            // rowSum = rowSum * rescale + row sum of the tile
+            if (rows > 0) {
+                if (rows < RoundUp(rows, kRowsPerStep)) {
+                    PipeBarrier<PIPE_V>();
+                    Duplicate(sumBlocks_[rows * kBlockLanes], 0.0f,
+                        (RoundUp(rows, kRowsPerStep) - rows) * kBlockLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(RoundUp(rows, kRowsPerStep), kBlockLanes),
+                    kRepeatLanes, kBlockLanes, kRepeatLanes);
+                PipeBarrier<PIPE_V>();
+                WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
+                    kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
+            }
+        } else {
+            PipeBarrier<PIPE_V>();
+            Duplicate(tileStat_, 0.0f, kRowsPerVector / kRowsPerStep);
+        }
+        WaitFlag<HardEvent::S_V>(kGrownFree);
+        PipeBarrier<PIPE_V>();
+        Muls(grown_, tileStat_, -1.0f, kRowsPerVector / kRowsPerStep);
+        SetFlag<HardEvent::V_S>(kGrownReady);
+        // an item's first tile, and rows with a score far above their maximum, which are rare
+        WaitFlag<HardEvent::V_S>(kGrownReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                    * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (spec line 252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.qkScale), span);
-            // score max clampMin  (spec line 253)
-            PipeBarrier<PIPE_V>();
-            Maxs(score, score, float(tiling_.clampMin), span);
-            // score min clampMax  (spec line 253)
-            PipeBarrier<PIPE_V>();
-            Mins(score, score, float(tiling_.clampMax), span);
-            // Lanes after the last key are excluded from the maximum, and from the sum.
-            if (keys % kRepeatLanes != 0) {
+            const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
+            if (aboveLimit || tile < work.halves) {
+                {
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    LoadRows(score,
+                        scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                            * kTileKeys],
+                        stepRows, keys, kTileKeys, kTileKeys);
+                    SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                    const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                    // score * qkScale  (spec line 252)
+                    WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                    Muls(score, score, float(tiling_.qkScale), span);
+                    // score max clampMin  (spec line 253)
+                    PipeBarrier<PIPE_V>();
+                    Maxs(score, score, float(tiling_.clampMin), span);
+                    // score min clampMax  (spec line 253)
+                    PipeBarrier<PIPE_V>();
+                    Mins(score, score, float(tiling_.clampMax), span);
+                    // Lanes after the last key are excluded from the maximum, and from the sum.
+                    if (keys % kRepeatLanes != 0) {
+                        PipeBarrier<PIPE_V>();
+                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                            -__builtin_inff(), stepRows, kTileKeys);
+                    }
+                    // newMax = max(rowMax, row maximum of the tile less what it may grow by);
+                    // rescale = rowMax - newMax
+                    if (kFoldedLanes * kBlockLanes > keys) {
+                        Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                    }
+                    PipeBarrier<PIPE_V>();
+                    MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                    PipeBarrier<PIPE_V>();
+                    MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes,
+                        kFoldedLanes);
+                    PipeBarrier<PIPE_V>();
+                    MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    PipeBarrier<PIPE_V>();
+                    Adds(tileStat_, tileStat_,
+                        float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f), stepRows);
+                    PipeBarrier<PIPE_V>();
+                    Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
+                    PipeBarrier<PIPE_V>();
+                    Sub(rescale_[slot * kRowsPerVector + r0],
+                        rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+                    // score = exp(score - newMax)
+                    SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                    // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+                    WholeReduceSum(
+                        growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                        rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
+                    PipeBarrier<PIPE_V>();
+                    Exp(score, score, span);
+                    // rescale = exp(rowMax - newMax)
+                    Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                        stepRows);
+                    CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+                    // each row's sum folded to 8 lanes, reduced once after the loop
+                    if (kFoldedLanes * kBlockLanes > keys) {
+                        Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                    }
+                    PipeBarrier<PIPE_V>();
+                    SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                    PipeBarrier<PIPE_V>();
+                    SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
+                        kBlockLanes, kFoldedLanes);
+                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                    Cast(prob_, score, RoundMode::CAST_RINT, span);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                    StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
+                        prob_, stepRows, keys, kTileKeys, kTileKeys);
+                    SetFlag<HardEvent::MTE3_V>(kProbFree);
+                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
+                }
                 PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    -__builtin_inff(), stepRows, kTileKeys);
+                SumOfBlocks(tileSum_[r0], sumBlocks_[r0 * kBlockLanes],
+                    CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
             }
-            // newMax = max(rowMax, row maximum of the tile less what it may grow by); rescale =
-            // rowMax - newMax
-            if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
-            }
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                kBlockLanes, kRepeatLanes);
-            PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
-                stepRows);
-            PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
-            PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + halfSlot * kRowsPerVector],
-                newMax_, stepRows);
-            // score = exp(score - newMax)
-            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-            // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
-            WholeReduceSum(growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
-                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
-            PipeBarrier<PIPE_V>();
-            Exp(score, score, span);
-            // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                stepRows);
-            CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
-            if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-            }
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
-            WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
-            SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
+        SetFlag<HardEvent::S_V>(kGrownFree);
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
-                kRepeatLanes);
             Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -1146,8 +1235,8 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, growth_, sumBlocks_, tileSum_, grown_, partial_, resultBlocks_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, rescale_, growth_, rowBlocks_, lanes_;
+    LocalTensor<float> sumBlocks_, tileSum_, tileStat_, grown_, newMax_, partial_, resultBlocks_;
     LocalTensor<float> maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_;
     LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> valueL1_;

@@ -321,110 +321,62 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     const int64_t smallOfCore =
         CeilDiv(tasksAbreast * CeilDiv(problem.qRows, tiling.queriesPerSmallTask), problem.cores)
             * tiling.queriesPerSmallTask;
+    int64_t filledPairs{};  // tasks of two halves that have queries, at most
+    int64_t largeTilesWithoutPairs{};  // large tasks of a batch row, if none has two halves
+    if (problem.queryLayout == values::QueryLayout::kTokens
+        || problem.queryLayout == values::QueryLayout::kMerged) {
+        largeTilesWithoutPairs =
+            (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        filledPairs =
+            (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
+                / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
+        tiling.rowTotal = problem.nTokens * problem.headNum;
+    } else {
+        largeTilesWithoutPairs =
+            (tasksAbreast * allTiles < problem.cores
+                || smallOfCore * kPartsOfBusiestCore
+                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
+                ? 0
+                : (wholeOfCore < allOfCore ? wholeTiles : allTiles);
+        tiling.rowTotal = problem.batch * problem.qRows * problem.headNum;
+    }
     // query positions of the busiest core with large and small tasks
     int64_t largeAndSmallOfCore{};
     if (kernel.largeAndSmallOfCoreForm == 0) {
         largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
+            CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores) * queriesPerLargeTask
                 + CeilDiv(MaxOf(0,
                     tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
+                        * CeilDiv(
+                            MaxOf(0, problem.qRows - largeTilesWithoutPairs * queriesPerLargeTask),
                             tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
+                        - (CeilDiv(tasksAbreast * largeTilesWithoutPairs, problem.cores)
                             * problem.cores
-                            - tasksAbreast
-                                * ((MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
-                    problem.cores)
-                    * tiling.queriesPerSmallTask;
-    } else if (kernel.largeAndSmallOfCoreForm == 1) {
-        largeAndSmallOfCore =
-            CeilDiv(tasksAbreast
-                * ((tasksAbreast * allTiles < problem.cores
-                    || smallOfCore * kPartsOfBusiestCore
-                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                    ? 0
-                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                problem.cores)
-                * queriesPerLargeTask
-                + CeilDiv(MaxOf(0,
-                    tasksAbreast
-                        * CeilDiv(MaxOf(0,
-                            problem.qRows
-                                - ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles))
-                                    * queriesPerLargeTask),
-                            tiling.queriesPerSmallTask)
-                        - (CeilDiv(tasksAbreast
-                            * ((tasksAbreast * allTiles < problem.cores
-                                || smallOfCore * kPartsOfBusiestCore
-                                    < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                ? 0
-                                : (wholeOfCore < allOfCore ? wholeTiles : allTiles)),
-                            problem.cores)
-                            * problem.cores
-                            - tasksAbreast
-                                * ((tasksAbreast * allTiles < problem.cores
-                                    || smallOfCore * kPartsOfBusiestCore
-                                        < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks)
-                                    ? 0
-                                    : (wholeOfCore < allOfCore ? wholeTiles : allTiles)))),
+                            - tasksAbreast * largeTilesWithoutPairs)),
                     problem.cores)
                     * tiling.queriesPerSmallTask;
     }
-    int64_t filledPairs{};  // tasks of two halves that have queries, at most
-    if (kernel.largeTilesForm == 0) {
-        filledPairs =
-            (problem.nTokens + problem.batch * (2 * queriesPerLargeTask - 1))
-                / (2 * queriesPerLargeTask) * (tiling.kvHeads * tiling.headTiles);
-    }
-    if (kernel.largeTilesForm == 0) {
-        if (queriesPerPair > queriesPerLargeTask
+    // whether tasks of two halves leave no core more
+    const bool pairsPay =
+        (problem.queryLayout == values::QueryLayout::kTokens
+            || problem.queryLayout == values::QueryLayout::kMerged)
+            ? queriesPerPair > queriesPerLargeTask
             && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
             && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
+                <= largeAndSmallOfCore * kPartsOfBusiestCore
+            : queriesPerPair > queriesPerLargeTask
+            && tasksAbreast * fewestPairs >= problem.cores
+            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
+                <= largeAndSmallOfCore * kPartsOfBusiestCore;
+    if (kernel.largeTilesForm == 0) {
+        tiling.largeTiles = pairsPay ? pairs : largeTilesWithoutPairs;
         if (tiling.largeTiles <= 0) {
             tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
+        } else if (pairsPay) {
             tiling.queriesPerTask = queriesPerPair;
         } else {
             tiling.queriesPerTask = queriesPerLargeTask;
@@ -432,13 +384,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         tiling.smallPositions =
             RoundUp(MaxOf(0,
                 problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && MinOf(tasksAbreast * fewestPairs, filledPairs) >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
+                    - tiling.largeTiles * (pairsPay ? queriesPerPair : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
     } else if (kernel.largeTilesForm == 1) {
         if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
@@ -455,7 +401,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
         tiling.smallPositions =
             RoundUp(MaxOf(0, problem.qRows - tiling.largeTiles * queriesPerLargeTask),
                 tiling.queriesPerSmallTask);
-    } else if (kernel.largeTilesForm == 2) {
+    } else {
         if (pairs > 0) {
             tiling.largeTiles = pairs;
         } else if (MinOf(tasksAbreast * allTiles, filledTasks) < problem.cores
@@ -479,42 +425,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
                 problem.qRows
                     - tiling.largeTiles * (pairs > 0 ? queriesPerPair : queriesPerLargeTask)),
                 tiling.queriesPerSmallTask);
-    } else {
-        if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.largeTiles = pairs;
-        } else if (tasksAbreast * allTiles < problem.cores
-            || smallOfCore * kPartsOfBusiestCore
-                < MinOf(wholeOfCore, allOfCore) * kPartsWithSmallTasks) {
-            tiling.largeTiles = 0;
-        } else if (wholeOfCore < allOfCore) {
-            tiling.largeTiles = wholeTiles;
-        } else {
-            tiling.largeTiles = allTiles;
-        }
-        if (tiling.largeTiles <= 0) {
-            tiling.queriesPerTask = tiling.queriesPerSmallTask;
-        } else if (queriesPerPair > queriesPerLargeTask
-            && tasksAbreast * fewestPairs >= problem.cores
-            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                <= largeAndSmallOfCore * kPartsOfBusiestCore) {
-            tiling.queriesPerTask = queriesPerPair;
-        } else {
-            tiling.queriesPerTask = queriesPerLargeTask;
-        }
-        tiling.smallPositions =
-            RoundUp(MaxOf(0,
-                problem.qRows
-                    - tiling.largeTiles
-                        * (queriesPerPair > queriesPerLargeTask
-                            && tasksAbreast * fewestPairs >= problem.cores
-                            && roundsOfPairs * queriesPerPair * kPartsWithSmallTasks
-                                <= largeAndSmallOfCore * kPartsOfBusiestCore
-                            ? queriesPerPair
-                            : queriesPerLargeTask)),
-                tiling.queriesPerSmallTask);
     }
     tiling.queryTiles = tiling.largeTiles + tiling.smallPositions / tiling.queriesPerSmallTask;
     tiling.largeTasks = tasksAbreast * tiling.largeTiles;
@@ -530,11 +440,6 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             ? MinOf(tiling.headsPerTask * tiling.queriesPerTask,
                 tiling.headsPerTask * queriesPerLargeTask)
             : tiling.headsPerTask * tiling.queriesPerTask;
-    tiling.rowTotal =
-        (problem.queryLayout == values::QueryLayout::kTokens
-            || problem.queryLayout == values::QueryLayout::kMerged)
-            ? problem.nTokens * problem.headNum
-            : problem.batch * problem.qRows * problem.headNum;
 }
 
 // Elements between neighbours along the axes of tensors, by layout.
@@ -901,7 +806,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -932,7 +837,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
@@ -1008,8 +913,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 3;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1084,7 +987,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1115,7 +1018,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1146,7 +1049,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1174,7 +1077,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
@@ -1208,7 +1111,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1237,7 +1140,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1263,8 +1166,6 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.mostHalves = schedule::kMostHalves;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 3;
         choice.kernel.tile = &Tile;
         return true;
     }
@@ -1293,7 +1194,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.ring = schedule::kRing;
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 1;
         choice.kernel.rowsPerTaskForm = 1;
         choice.kernel.tile = &Tile;
@@ -1325,7 +1226,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;
@@ -1356,7 +1257,7 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
         choice.kernel.prefetch = schedule::kPrefetch;
         choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 2;
+        choice.kernel.largeAndSmallOfCoreForm = 1;
         choice.kernel.largeTilesForm = 2;
         choice.kernel.tile = &Tile;
         return true;

@@ -103,14 +103,14 @@ constexpr uint32_t
     kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     // exp(old max - new max) of merged rows
     kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4,
-    kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
-    kNewMaxSlotBytes = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlotBytes = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
     // probabilities, as the cube multiplies them, by column groups
     kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2,
+    kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
     // growth of a tile, as the scalar unit reads it
-    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
+    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
+    kNewMaxSlotBytes = kRowsPerStep * 4;  // running maximum including the tile
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
@@ -130,10 +130,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResult
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
     kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
-    kTileStatAt = kMergedRescaleAt + kMergedRescaleSlotBytes,
-    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kGrowthAt = kNewMaxAt + kNewMaxSlotBytes,
-    kProbAt = kGrowthAt + kGrowthSlotBytes, kGrownAt = kProbAt + kProbSlotBytes,
-    kUbEnd = kGrownAt + kGrownSlotBytes;
+    kGrowthAt = kMergedRescaleAt + kMergedRescaleSlotBytes, kProbAt = kGrowthAt + kGrowthSlotBytes,
+    kTileStatAt = kProbAt + kProbSlotBytes, kGrownAt = kTileStatAt + kTileStatSlotBytes,
+    kNewMaxAt = kGrownAt + kGrownSlotBytes, kUbEnd = kNewMaxAt + kNewMaxSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

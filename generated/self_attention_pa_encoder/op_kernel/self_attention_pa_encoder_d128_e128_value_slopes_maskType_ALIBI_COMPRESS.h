@@ -124,27 +124,25 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            slopesWide_ = View<float>(ub_, kSlopesWideAt);
-            prob_ = View<T>(ub_, kProbAt);
+            accumulator_ = View<float>(ub_, kAccumulatorAt);
             lanes_ = View<float>(ub_, kLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
-            keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
-            keyNumbersBelow_ = View<float>(ub_, kKeyNumbersBelowAt);
-            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
-            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
-            accumulator_ = View<float>(ub_, kAccumulatorAt);
-            rescale_ = View<float>(ub_, kRescaleAt);
-            tileSum_ = View<float>(ub_, kTileSumAt);
-            tileStat_ = View<float>(ub_, kTileStatAt);
-            newMax_ = View<float>(ub_, kNewMaxAt);
-            growth_ = View<float>(ub_, kGrowthAt);
-            grown_ = View<float>(ub_, kGrownAt);
+            keyOffsets_ = View<float>(ub_, kKeyOffsetsAt);
+            keyBias_ = View<float>(ub_, kKeyBiasAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
+            rescale_ = View<float>(ub_, kRescaleAt);
+            rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            tileSum_ = View<float>(ub_, kTileSumAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
+            growth_ = View<float>(ub_, kGrowthAt);
+            prob_ = View<T>(ub_, kProbAt);
+            grown_ = View<float>(ub_, kGrownAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -546,8 +544,11 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadBlocks(probL1,
+                    probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        + k1 * tiling_.rowsPerTask + band * kFractal],
+                    CeilDiv(pieceKeys, kFractal), bandRows * kFractal,
+                    tiling_.rowsPerTask * kFractal, bandFractals * kFractal * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -572,7 +573,7 @@ private:
                         }
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, kPaddedValueSize, depth,
-                                k1 + k0 == 0));
+                                0 == k1 + k0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -685,39 +686,42 @@ private:
                     kRepeatLanes));
         PipeBarrier<PIPE_V>();
         {
-            Duplicate(keyNumbers_, float(firstKey), 64);
+            Duplicate(keyOffsets_, float(firstKey - firstQuery), 64);
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
-            Adds(keyNumbers_, keyNumbers_, float(1), lanesOfBit0, 1,
+            Adds(keyOffsets_, keyOffsets_, float(1), lanesOfBit0, 1,
                 UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
-            Adds(keyNumbers_, keyNumbers_, float(2), lanesOfBit1, 1,
+            Adds(keyOffsets_, keyOffsets_, float(2), lanesOfBit1, 1,
                 UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
-            Adds(keyNumbers_, keyNumbers_, float(4), lanesOfBit2, 1,
+            Adds(keyOffsets_, keyOffsets_, float(4), lanesOfBit2, 1,
                 UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
-            Adds(keyNumbers_, keyNumbers_, float(8), lanesOfBit3, 1,
+            Adds(keyOffsets_, keyOffsets_, float(8), lanesOfBit3, 1,
                 UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
-            Adds(keyNumbers_, keyNumbers_, float(16), lanesOfBit4, 1,
+            Adds(keyOffsets_, keyOffsets_, float(16), lanesOfBit4, 1,
                 UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             PipeBarrier<PIPE_V>();
             uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
-            Adds(keyNumbers_, keyNumbers_, float(32), lanesOfBit5, 1,
+            Adds(keyOffsets_, keyOffsets_, float(32), lanesOfBit5, 1,
                 UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
             for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
                 PipeBarrier<PIPE_V>();
-                Adds(keyNumbers_[numberedLanes], keyNumbers_, float(numberedLanes),
+                Adds(keyOffsets_[numberedLanes], keyOffsets_, float(numberedLanes),
                     MinOf(numberedLanes, kTileKeys - numberedLanes));
             }
         }
-        PipeBarrier<PIPE_V>();
-        Muls(keyNumbersBelow_, keyNumbers_, -1.0f, kTileKeys);
+        if (work.heads == 1) {
+            PipeBarrier<PIPE_V>();
+            Muls(keyBias_, keyOffsets_,
+                float(0 - slopesGm_.GetValue(work.firstHead * tiling_.slopesStrideN)), kTileKeys);
+        }
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
@@ -732,19 +736,20 @@ private:
             // score * qkScale  (spec line 252)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + slopes  (spec line 182)
+            // bias of the keys, less what a row's scores share  (spec line 182)
             PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
-                Adds(slopesWide_[row * kTileKeys], keyNumbersBelow_, float(queryIndex),
-                    RoundUp(keys, kRepeatLanes));
-            }
-            PipeBarrier<PIPE_V>();
-            for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                Axpy(score[row * kTileKeys], slopesWide_[row * kTileKeys],
-                    float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
-                    RoundUp(keys, kRepeatLanes));
+            if (work.heads == 1) {
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    Add(score[row * kTileKeys], score[row * kTileKeys], keyBias_,
+                        RoundUp(keys, kRepeatLanes));
+                }
+            } else {
+                for (int64_t row = 0; row < stepRows; ++row) {
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    Axpy(score[row * kTileKeys], keyOffsets_,
+                        float(0 - slopesGm_.GetValue(head * tiling_.slopesStrideN)),
+                        RoundUp(keys, kRepeatLanes));
+                }
             }
             // score = -inf where the query does not see the key  (spec line 182)
             if (firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
@@ -803,11 +808,26 @@ private:
             PipeBarrier<PIPE_V>();
             SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
                 kFoldedLanes);
+            // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            Cast(prob_, score, RoundMode::CAST_RINT, span);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                    UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1, kTileKeys / kBlockLanes));
+            }
+            SetFlag<HardEvent::V_MTE3>(kProbReady);
+            const int64_t columnGroups = CeilDiv(keys, kFractal);
+            WaitFlag<HardEvent::V_MTE3>(kProbReady);
+            for (int64_t column = 0;
+                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                 ++column) {
+                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    prob_[column * kGroupPitch],
+                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
+                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                    kRowsPerStep * kFractal);
+            }
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -849,39 +869,32 @@ private:
             SetFlag<HardEvent::V_S>(kGrownReady);
             // maxima grow rarely once an item has begun: the scalar unit looks where
             WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
-                const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
                 if (grew) {
-                    for (int64_t r0 = s0;
-                         r0 < MinOf(s0 + kRowsPerStep, rows);
-                         r0 += kResultRowsPerStep) {
-                        const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
-                        auto partial =
-                            View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                        LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
-                            stepRows * kPaddedValueSize);
-                        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                        // sums = sums * rescale
-                        PipeBarrier<PIPE_V>();
-                        SpreadOverBlocks<2>(resultBlocks_,
-                            rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0],
-                            kResultRowsPerStep);
-                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                        PipeBarrier<PIPE_V>();
-                        MulRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize,
-                            kPaddedValueSize);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
-                            stepRows * kPaddedValueSize);
-                        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                        partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
-                    }
+                    const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
+                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
+                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
+                        stepRows * kPaddedValueSize);
+                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                    // sums = sums * rescale
+                    PipeBarrier<PIPE_V>();
+                    SpreadOverBlocks<2>(rowBlocks_,
+                        rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                    PipeBarrier<PIPE_V>();
+                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+                    StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
+                        stepRows * kPaddedValueSize);
+                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                    partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
                 }
             }
             SetFlag<HardEvent::S_V>(kGrownFree);
@@ -904,8 +917,8 @@ private:
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
@@ -925,10 +938,10 @@ private:
                 if (work.keySteps <= tile) {
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
-                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
-                    kResultRowsPerStep);
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
+                    kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(partial, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
                 {
                     auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
                     WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -947,8 +960,8 @@ private:
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
         } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-                const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
@@ -964,10 +977,8 @@ private:
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector],
-                    kResultRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector],
-                    kResultRowsPerStep);
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
@@ -1043,14 +1054,14 @@ private:
     {
         CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBeforeMergePartials);
         CrossCoreWaitFlag(kBeforeMergePartials);
-        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kResultRowsPerStep);
+        const int64_t stepsPerToken = CeilDiv(tiling_.queryHeads, kRowsPerStep);
         const int64_t units = tiling_.rowTotal / tiling_.queryHeads * stepsPerToken;
         for (int64_t unit = blockIndex_ * kVectorCores + subBlock_;
              unit < units;
              unit += blockCount_ * kVectorCores) {
             const int64_t token = unit / stepsPerToken;
-            const int64_t firstHead = unit % stepsPerToken * kResultRowsPerStep;
-            const int64_t stepRows = MinOf(kResultRowsPerStep, tiling_.queryHeads - firstHead);
+            const int64_t firstHead = unit % stepsPerToken * kRowsPerStep;
+            const int64_t stepRows = MinOf(kRowsPerStep, tiling_.queryHeads - firstHead);
             const int64_t firstRow = token * tiling_.queryHeads + firstHead;
             Duplicate(mergedMax_, float(kLowest), stepRows * kBlockLanes);
             Duplicate(mergedSum_, 0.0f, stepRows * kBlockLanes);
@@ -1103,10 +1114,9 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, keyNumbers_, keyNumbersBelow_, slopesWide_, lanes_;
-    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, growth_, sumBlocks_, tileSum_;
-    LocalTensor<float> grown_, resultBlocks_, mergedMax_, mergedSum_, accumulator_, newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, keyOffsets_, keyBias_, lanes_, rowBlocks_, tileStat_;
+    LocalTensor<float> newMax_, rescale_, growth_, sumBlocks_, tileSum_, grown_, mergedMax_;
+    LocalTensor<float> mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };

@@ -33,14 +33,14 @@ constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vect
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-// query rows of one vector step on weighted sums and results
-constexpr int64_t kResultRowsPerStep = 8;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -51,7 +51,7 @@ constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
 // rows of a score tile that have room where weighted sums arrive
-constexpr int64_t kRowsOfZeros = kResultRowsPerStep * kPaddedValueSize / kTileKeys;
+constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
@@ -59,8 +59,6 @@ static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "kRowsPerStep: a multiple of 8 from 8 to 64; one repeat has a number of each row of a "
     "step");
-static_assert(kResultRowsPerStep == 8,
-    "kResultRowsPerStep: 8; a vector step has one group of 8 rows");
 static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
     "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
     "head");
@@ -71,82 +69,73 @@ static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
-static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
-    "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
+    kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
     // 2 slots: finished rows in the dtype of the result
-    kResultSlotBytes = kResultRowsPerStep * kPaddedValueSize * 2,
-    // 2 slots: scores of the rows, then exp(score - max)
-    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
-    kSlopesWideSlotBytes = kRowsPerStep * kTileKeys * 4,  // slopes of the rows, in fp32
-    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
-    // 2 slots: weighted sums of a partial
-    kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
+    kResultSlotBytes = kRowsPerStep * kPaddedValueSize * 2,
+    // running weighted sum of each row
+    kAccumulatorSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
     // running maximum of each row, of items in flight
     kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // running sum of each row, of items in flight
     kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
-    kKeyNumbersSlotBytes = kTileKeys * 4,  // indices of the tile's keys
-    // a row statistic, two blocks a row
-    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
-    // a row statistic, two blocks a row
-    kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
-    // running weighted sum of each row
-    kAccumulatorSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
+    kKeyOffsetsSlotBytes = kTileKeys * 4,  // positions of the tile's keys
+    kKeyBiasSlotBytes = kTileKeys * 4,  // biases of the tile's keys
+    kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
+    kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
+    kPartSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
+    kMergedMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
+    kMergedSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
+    // exp(old max - new max) of merged rows
+    kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    // 2 slots: scores of the rows, then exp(score - max)
+    kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
+    // 2 slots: weighted sum of one tile or split
+    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
+    // a row statistic, two blocks a row
+    kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
+    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kPartMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,
     kTileSumSlotBytes = kRowsPerVector * 4,  // row sums of the tile
-    // maximum or sum of each row of the tile
-    kTileStatSlotBytes =
-        (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
-    // running maximum including the tile
-    kNewMaxSlotBytes = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlotBytes = kRowsPerStep * 4,  // running maximum including the tile
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlotBytes = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2,
     // growth of a tile, as the scalar unit reads it
-    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
-    kMaxOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    kMergedMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
-    kMergedSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
-    // 2 slots: row maximum of one partial, then exp(it - new max)
-    kPartMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
-    kPartSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    kNewMaxBlocksSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum including the partial
-    // exp(old max - new max) of merged rows
-    kMergedRescaleSlotBytes = kResultRowsPerStep * kBlockLanes * 4;
+    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
-    kSlopesWideAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kProbAt = kSlopesWideAt + kSlopesWideSlotBytes, kPartialAt = kProbAt + kProbSlotBytes,
-    kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
-    kLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
-    kSumBlocksAt = kLanesAt + kLanesSlotBytes, kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes,
-    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kKeyNumbersAt = kRowSumAt + kRowSumSlotBytes,
-    kRowBlocksAt = kKeyNumbersAt + kKeyNumbersSlotBytes,
-    kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
-    kAccumulatorAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
-    kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,
-    kTileSumAt = kRescaleAt + kRescaleSlotBytes, kTileStatAt = kTileSumAt + kTileSumSlotBytes,
-    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kGrowthAt = kNewMaxAt + kNewMaxSlotBytes,
-    kGrownAt = kGrowthAt + kGrowthSlotBytes, kMaxOutAt = kGrownAt + kGrownSlotBytes,
+constexpr uint32_t kRowsOutAt = 0, kResultAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kAccumulatorAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
+    kLanesAt = kAccumulatorAt + kAccumulatorSlotBytes, kSumBlocksAt = kLanesAt + kLanesSlotBytes,
+    kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
+    kKeyOffsetsAt = kRowSumAt + kRowSumSlotBytes, kKeyBiasAt = kKeyOffsetsAt + kKeyOffsetsSlotBytes,
+    kMaxOutAt = kKeyBiasAt + kKeyBiasSlotBytes,
     kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
-    kMergedMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
+    kPartSumAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
+    kMergedMaxAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
-    kPartMaxAt = kMergedSumAt + kMergedSumSlotBytes,
-    kPartSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
-    kNewMaxBlocksAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
+    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
-    kUbEnd = kMergedRescaleAt + kMergedRescaleSlotBytes;
+    kScoreAt = kMergedRescaleAt + kMergedRescaleSlotBytes + kHalfBankRow,
+    kPartialAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
+    kRescaleAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kRowBlocksAt = kRescaleAt + kRescaleSlotBytes, kPartMaxAt = kRowBlocksAt + kRowBlocksSlotBytes,
+    kTileSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
+    kTileStatAt = kTileSumAt + kTileSumSlotBytes, kNewMaxAt = kTileStatAt + kTileStatSlotBytes,
+    kGrowthAt = kNewMaxAt + kNewMaxSlotBytes, kProbAt = kGrowthAt + kGrowthSlotBytes,
+    kGrownAt = kProbAt + kProbSlotBytes, kUbEnd = kGrownAt + kGrownSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

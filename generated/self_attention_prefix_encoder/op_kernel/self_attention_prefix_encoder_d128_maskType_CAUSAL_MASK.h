@@ -38,6 +38,8 @@ namespace self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK {
 
 using namespace AscendC;
 
+// a row whose sum is no larger has no weight that is too large
+constexpr float kLargestSum = 2900.0f;
 constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
@@ -135,11 +137,11 @@ public:
             mergedSum_ = View<float>(ub_, kMergedSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
-            tileStat_ = View<float>(ub_, kTileStatAt);
-            newMax_ = View<float>(ub_, kNewMaxAt);
             growth_ = View<float>(ub_, kGrowthAt);
             prob_ = View<T>(ub_, kProbAt);
+            tileStat_ = View<float>(ub_, kTileStatAt);
             grown_ = View<float>(ub_, kGrownAt);
+            newMax_ = View<float>(ub_, kNewMaxAt);
         }
         // TPipe reserves events until it is destroyed; from here on, all events are the kernel's.
         pipe.Destroy();
@@ -583,7 +585,7 @@ private:
                         }
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, kPaddedHeadSize, depth,
-                                k1 + k0 == 0));
+                                0 == k1 + k0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -694,113 +696,228 @@ private:
                         - firstKey),
                     kRepeatLanes));
         CrossCoreWaitFlag(kScoreRingReady);
+        if (tile > work.halves - 1) {
+            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
+            PipeBarrier<PIPE_V>();
+            Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
+                kRowsPerVector / kRowsPerStep * kBlockLanes);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                LoadRows(score,
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
+                    stepRows, keys, kTileKeys, kTileKeys);
+                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                // score * qkScale  (spec line 252)
+                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                Muls(score, score, float(tiling_.qkScale), span);
+                // score = -inf where the query does not see the key  (spec line 183)
+                if (work.kvSeqLenOfBatch - work.seqLenOfBatch + firstQuery
+                    + (rowBegin + r0) / work.heads + 1
+                    < firstKey + keys) {
+                    PipeBarrier<PIPE_V>();
+                    for (int64_t row = 0; row < stepRows; ++row) {
+                        const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
+                        FillInterval(score[row * kTileKeys],
+                            MinOf(keys,
+                                MaxOf(0,
+                                    work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
+                                        - firstKey)),
+                            keys, -__builtin_inff());
+                    }
+                }
+                // Lanes after the last key are excluded from the maximum, and from the sum.
+                if (keys % kRepeatLanes != 0) {
+                    PipeBarrier<PIPE_V>();
+                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                        -__builtin_inff(), stepRows, kTileKeys);
+                }
+                // score = exp(score - rowMax)
+                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + halfSlot * kRowsPerVector],
+                    kRowsPerStep);
+                PipeBarrier<PIPE_V>();
+                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                Exp(score, score, span);
+                // each row's sum folded to 8 lanes, reduced once after the loop
+                if (kFoldedLanes * kBlockLanes > keys) {
+                    Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
+                    kBlockLanes, kFoldedLanes);
+                // the blocks of a column of fractals, a group, follow each other, row by row
+                WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                    Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                        RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                        UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
+                            kTileKeys / kBlockLanes));
+                }
+                SetFlag<HardEvent::V_MTE3>(kProbReady);
+                const int64_t columnGroups = CeilDiv(keys, kFractal);
+                WaitFlag<HardEvent::V_MTE3>(kProbReady);
+                for (int64_t column = 0;
+                     column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                     ++column) {
+                    StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                        prob_[column * kGroupPitch],
+                        CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
+                        stepRows * kFractal,
+                        kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                        kRowsPerStep * kFractal);
+                }
+                SetFlag<HardEvent::MTE3_V>(kProbFree);
+                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
+            }
+            // rowSum = rowSum * rescale + row sum of the tile
+            if (rows > 0) {
+                if (rows < RoundUp(rows, kRowsPerStep)) {
+                    PipeBarrier<PIPE_V>();
+                    Duplicate(sumBlocks_[rows * kBlockLanes], 0.0f,
+                        (RoundUp(rows, kRowsPerStep) - rows) * kBlockLanes);
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(RoundUp(rows, kRowsPerStep), kBlockLanes),
+                    kRepeatLanes, kBlockLanes, kRepeatLanes);
+                PipeBarrier<PIPE_V>();
+                WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
+                    kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
+            }
+        } else {
+            PipeBarrier<PIPE_V>();
+            Duplicate(tileStat_, 0.0f, kRowsPerVector / kRowsPerStep);
+        }
+        WaitFlag<HardEvent::S_V>(kGrownFree);
+        PipeBarrier<PIPE_V>();
+        Muls(grown_, tileStat_, -1.0f, kRowsPerVector / kRowsPerStep);
+        SetFlag<HardEvent::V_S>(kGrownReady);
+        // an item's first tile, and rows with a score far above their maximum, which are rare
+        WaitFlag<HardEvent::V_S>(kGrownReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-            WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                    * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
-            SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (spec line 252)
-            WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            Muls(score, score, float(tiling_.qkScale), span);
-            // score = -inf where the query does not see the key  (spec line 183)
-            if (work.kvSeqLenOfBatch - work.seqLenOfBatch + firstQuery
-                + (rowBegin + r0) / work.heads + 1
-                < firstKey + keys) {
-                PipeBarrier<PIPE_V>();
-                for (int64_t row = 0; row < stepRows; ++row) {
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
-                    FillInterval(score[row * kTileKeys],
-                        MinOf(keys,
-                            MaxOf(0,
-                                work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex + 1
-                                    - firstKey)),
-                        keys, -__builtin_inff());
+            const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
+            if (aboveLimit || tile < work.halves) {
+                {
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    LoadRows(score,
+                        scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                            * kTileKeys],
+                        stepRows, keys, kTileKeys, kTileKeys);
+                    SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                    const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                    // score * qkScale  (spec line 252)
+                    WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                    Muls(score, score, float(tiling_.qkScale), span);
+                    // score = -inf where the query does not see the key  (spec line 183)
+                    if (work.kvSeqLenOfBatch - work.seqLenOfBatch + firstQuery
+                        + (rowBegin + r0) / work.heads + 1
+                        < firstKey + keys) {
+                        PipeBarrier<PIPE_V>();
+                        for (int64_t row = 0; row < stepRows; ++row) {
+                            const int64_t queryIndex =
+                                firstQuery + (rowBegin + r0 + row) / work.heads;
+                            FillInterval(score[row * kTileKeys],
+                                MinOf(keys,
+                                    MaxOf(0,
+                                        work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex
+                                            + 1 - firstKey)),
+                                keys, -__builtin_inff());
+                        }
+                    }
+                    // Lanes after the last key are excluded from the maximum, and from the sum.
+                    if (keys % kRepeatLanes != 0) {
+                        PipeBarrier<PIPE_V>();
+                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                            -__builtin_inff(), stepRows, kTileKeys);
+                    }
+                    // newMax = max(rowMax, row maximum of the tile less what it may grow by);
+                    // rescale = rowMax - newMax
+                    if (kFoldedLanes * kBlockLanes > keys) {
+                        Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                    }
+                    PipeBarrier<PIPE_V>();
+                    MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                    PipeBarrier<PIPE_V>();
+                    MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes,
+                        kFoldedLanes);
+                    PipeBarrier<PIPE_V>();
+                    MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
+                        kBlockLanes, kRepeatLanes);
+                    PipeBarrier<PIPE_V>();
+                    Adds(tileStat_, tileStat_,
+                        float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f), stepRows);
+                    PipeBarrier<PIPE_V>();
+                    Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
+                    PipeBarrier<PIPE_V>();
+                    Sub(rescale_[slot * kRowsPerVector + r0],
+                        rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+                    // score = exp(score - newMax)
+                    SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                    // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+                    WholeReduceSum(
+                        growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                        rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
+                    PipeBarrier<PIPE_V>();
+                    Exp(score, score, span);
+                    // rescale = exp(rowMax - newMax)
+                    Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
+                        stepRows);
+                    CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+                    // each row's sum folded to 8 lanes, reduced once after the loop
+                    if (kFoldedLanes * kBlockLanes > keys) {
+                        Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                    }
+                    PipeBarrier<PIPE_V>();
+                    SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                    PipeBarrier<PIPE_V>();
+                    SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
+                        kBlockLanes, kFoldedLanes);
+                    // the blocks of a column of fractals, a group, follow each other, row by row
+                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                    for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                        Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                            RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                            UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
+                                kTileKeys / kBlockLanes));
+                    }
+                    SetFlag<HardEvent::V_MTE3>(kProbReady);
+                    const int64_t columnGroups = CeilDiv(keys, kFractal);
+                    WaitFlag<HardEvent::V_MTE3>(kProbReady);
+                    for (int64_t column = 0;
+                         column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                         ++column) {
+                        StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                            + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                            prob_[column * kGroupPitch],
+                            CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
+                            stepRows * kFractal,
+                            kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                            kRowsPerStep * kFractal);
+                    }
+                    SetFlag<HardEvent::MTE3_V>(kProbFree);
+                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                 }
-            }
-            // Lanes after the last key are excluded from the maximum, and from the sum.
-            if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
-                FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                    -__builtin_inff(), stepRows, kTileKeys);
+                SumOfBlocks(tileSum_[r0], sumBlocks_[r0 * kBlockLanes],
+                    CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
             }
-            // newMax = max(rowMax, row maximum of the tile less what it may grow by); rescale =
-            // rowMax - newMax
-            if (kFoldedLanes * kBlockLanes > keys) {
-                PipeBarrier<PIPE_V>();
-                Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
-            }
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-            PipeBarrier<PIPE_V>();
-            MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                kBlockLanes, kRepeatLanes);
-            PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
-                stepRows);
-            PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
-            PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + halfSlot * kRowsPerVector],
-                newMax_, stepRows);
-            // score = exp(score - newMax)
-            SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-            PipeBarrier<PIPE_V>();
-            SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-            // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
-            WholeReduceSum(growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
-                rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
-            PipeBarrier<PIPE_V>();
-            Exp(score, score, span);
-            // rescale = exp(rowMax - newMax)
-            Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                stepRows);
-            CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
-            if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-            }
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
-            // the blocks of a column of fractals, a group, follow each other, row by row
-            WaitFlag<HardEvent::MTE3_V>(kProbFree);
-            for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
-                    RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                    UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1, kTileKeys / kBlockLanes));
-            }
-            SetFlag<HardEvent::V_MTE3>(kProbReady);
-            const int64_t columnGroups = CeilDiv(keys, kFractal);
-            WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            for (int64_t column = 0;
-                 column < MinOf(kRepeatLanes / kFractal, columnGroups);
-                 ++column) {
-                StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
-                    prob_[column * kGroupPitch],
-                    CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
-                    kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
-                    kRowsPerStep * kFractal);
-            }
-            SetFlag<HardEvent::MTE3_V>(kProbFree);
-            SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
         }
+        SetFlag<HardEvent::S_V>(kGrownFree);
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
-                kRepeatLanes);
             Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -1077,8 +1194,8 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, growth_;
-    LocalTensor<float> sumBlocks_, tileSum_, grown_, mergedMax_, mergedSum_, accumulator_;
+    LocalTensor<float> rowMax_, rowSum_, rescale_, growth_, rowBlocks_, lanes_, sumBlocks_;
+    LocalTensor<float> tileSum_, tileStat_, grown_, newMax_, mergedMax_, mergedSum_, accumulator_;
     LocalTensor<float> newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
