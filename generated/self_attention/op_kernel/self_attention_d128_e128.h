@@ -342,7 +342,7 @@ private:
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
         found.firstToken = RowsBefore(found.batch);
-        found.halves = kRowsPerBand < rowsOfTask ? 2 : 1;
+        found.halves = kRowsPerBand < rowsOfTask ? MinOf(found.queriesOfTask, 2) : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd = MinOf(tokenOffsetGm_.GetValue(found.batch), tiling_.keyCapacity);
         found.keyEnd = turn >= tiling_.items ? 0 : visibleEnd;
