@@ -22,6 +22,7 @@ WRONG_SLOT, WRONG_BUFFER, STALE_RING = "wrong slot", "wrong buffer", "stale ring
 DROPPED_RESCALE = "dropped rescale"
 
 _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
+_BLOCKS_OF_ROWS = re.compile(r"\* (kBlockLanes)\Z")
 _SINGLE = re.compile(r"1\Z")
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
@@ -107,7 +108,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
     of a product after the last key are stored because they may be; what stands there is no product of keys in
     any case. No more blocks are launched than there are items, where the plan says so. The turn that drains
     the pipeline has no keys, whatever its item would be. Other minima that guard against nothing, and lanes
-    that are filled afterwards, :mod:`attndsl.mutate.guards` tells; of these a row has a key less.
+    that are filled afterwards, :mod:`attndsl.mutate.guards` tells; of these a row has a key less. Of blocks
+    of rows, whose lanes are alike, the last one is left out.
     """
     launched = _launched(source)
     for statement in source.statements:
@@ -140,7 +142,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
         around = source.statement_at(argument.start)
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
-            yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+            blocks = _BLOCKS_OF_ROWS.search(source.code_at(argument))
+            yield Defect(TAIL, argument, f"{source.at(argument)} - {blocks[1] if blocks else unit}")
 
 
 def _minima(source: EmittedText, call: CallText, is_launched: bool) -> Iterator[Defect]:

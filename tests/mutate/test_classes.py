@@ -386,6 +386,19 @@ def test_what_a_helper_is_given_of_whole_repeats_is_a_repeat_less() -> None:
     assert (made(RUNTIME + text), made(RUNTIME)) == (["columns - 64"], ["columns - 1"])
 
 
+def test_of_rows_of_blocks_a_row_is_left_out() -> None:
+    """One lane less of the last row is none where a block's lanes are alike."""
+    helper = "inline void Copy(const T &rows, int64_t columns)\n{\n    LoadRows(rows, columns, 8);\n}\n"
+
+    def made(columns: str) -> list[str]:
+        text = f"void Stage()\n{{\n    Copy(x, {columns});\n}}\n"
+        found = data_rules.tails(EmittedText(text, Instructions.of(RUNTIME + helper)))
+        return [each.after for each in found if "stepRows" in each.after]
+
+    assert made("stepRows * kBlockLanes") == ["stepRows * kBlockLanes - kBlockLanes"]
+    assert made("stepRows * kPadded") == ["stepRows * kPadded - 1"]
+
+
 def test_functions_of_the_runtime_header_that_a_kernel_uses() -> None:
     source = EmittedText(RUNTIME, Instructions.of(RUNTIME))
     assert used_functions(source, "LoadTwice(x, 8);") == {"LoadTwice", "LoadRows"}
