@@ -244,35 +244,6 @@ def test_slots_are_those_of_work_before_or_after_all_blocks_wait() -> None:
     assert _slots(SLOTS.replace("    WriteRows();", "    WriteRows();\n    WriteMerged();")) == 2
 
 
-WARM = """
-void RunVector()
-{
-    WarmScores();
-    for (int64_t turn = 0; turn < turnsEnd; turn += 1) {
-        UpdateTile();
-    }
-}
-void WarmScores()
-{
-    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-    CrossCoreSetFlag<2, PIPE_MTE3>(kWarm);
-}
-void UpdateTile()
-{
-    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-}
-"""
-
-
-def test_slots_are_those_of_work_before_all_other() -> None:
-    """Which tells the other core that it is done, in front of all turns."""
-    assert _slots(WARM) == 0
-    assert _slots(WARM.replace("CrossCoreSetFlag<2, PIPE_MTE3>(kWarm)", "Store(partial)")) == 2
-    assert _slots(WARM.replace("    WarmScores();\n    for", "    for").replace("UpdateTile();\n    }",
-        "WarmScores();\n        UpdateTile();\n    }")) == 2  # fmt: skip
-    assert _slots(WARM.replace("    WarmScores();\n", "    UpdateTile();\n    WarmScores();\n")) == 2
-
-
 def test_strides_of_a_single_row_are_none() -> None:
     many = "DataCopyPad(x, y, DataCopyExtParams(rows, 4, a, b, 0));"
     assert [each.count("+ 1") for each in changes(data_rules.strides, many)] == [1, 1]
