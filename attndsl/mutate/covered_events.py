@@ -152,7 +152,7 @@ def _is_ordered(source: EmittedText, store: StatementText, event: _Flag, wait: _
     """Whether what comes behind a wait comes behind a store without it: by a load that waited for an event
     which the pipe of the store sets behind it, and for which the other pipe waits."""
     times = (frozenset((time_of(source, each.span.start),)) for each in (store, wait.statement))
-    if never_together(*times) or runs_before(source, wait.statement.function, store.function):
+    if never_together(*times) or _runs_before(source, wait.statement.function, store.function):
         return True
     filling = _first_use(source, wait, _stored(source, event))
     if filling is None:
@@ -243,7 +243,7 @@ def _alternates(source: EmittedText, flag: _Flag) -> bool:
     return True
 
 
-def runs_before(source: EmittedText, early: str, late: str) -> bool:
+def _runs_before(source: EmittedText, early: str, late: str) -> bool:
     """Whether a function is called once, always, in front of all that leads to another."""
     callers = callers_of(source)
     if len(callers.get(early, ())) != 1 or early == late:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from attndsl.mutate.covered_events import runs_before
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
 from attndsl.mutate.equal_sides import instead
 from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, is_whole_group, needless
@@ -22,6 +21,7 @@ WRONG_SLOT, WRONG_BUFFER, STALE_RING = "wrong slot", "wrong buffer", "stale ring
 DROPPED_RESCALE = "dropped rescale"
 
 _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
+_BLOCKS_OF_ROWS = re.compile(r"\* (kBlockLanes)\Z")
 _SINGLE = re.compile(r"1\Z")
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
@@ -107,7 +107,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
     of a product after the last key are stored because they may be; what stands there is no product of keys in
     any case. No more blocks are launched than there are items, where the plan says so. The turn that drains
     the pipeline has no keys, whatever its item would be. Other minima that guard against nothing, and lanes
-    that are filled afterwards, :mod:`attndsl.mutate.guards` tells; of these a row has a key less.
+    that are filled afterwards, :mod:`attndsl.mutate.guards` tells; of these a row has a key less. Of blocks
+    of rows, whose lanes are alike, the last one is left out.
     """
     launched = _launched(source)
     for statement in source.statements:
@@ -140,7 +141,8 @@ def tails(source: EmittedText) -> Iterator[Defect]:
         around = source.statement_at(argument.start)
         warms = around is not None and _WARMS.match(around.function)
         if field in (COUNT, LENGTH) and not warms:
-            yield Defect(TAIL, argument, f"{source.at(argument)} - {unit}")
+            blocks = _BLOCKS_OF_ROWS.search(source.code_at(argument))
+            yield Defect(TAIL, argument, f"{source.at(argument)} - {blocks[1] if blocks else unit}")
 
 
 def _minima(source: EmittedText, call: CallText, is_launched: bool) -> Iterator[Defect]:
@@ -304,37 +306,18 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
     """The other slot of a buffer that several places take.
 
     Where a single one does, slots are numbered another way and no more; so are those that never change. What
-    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own. So
-    does what runs once, before all others, and then tells the other core, whose work these wait for.
+    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
     late = after_all_blocks(source)
     found = [
-        (match.span(2), match[2], match[1], statement.function)
+        (match.span(2), match[2], (match[1], statement.function in late))
         for statement in source.statements
         for match in _SLOT.finditer(source.code, statement.span.start, statement.span.end)
     ]
-    users: dict[str, set[str]] = {}
-    for _, _, buffer, function in found:
-        users.setdefault(buffer, set()).add(function)
-    times = {
-        (buffer, function): "late"
-        if function in late
-        else "first"
-        if _tells_first(source, function, own - late - {function})
-        else ""
-        for buffer, own in users.items()
-        for function in own
-    }
-    counts = Counter((buffer, times[buffer, function]) for _, _, buffer, function in found)
-    for span, slot, buffer, function in found:
-        if counts[buffer, times[buffer, function]] > 1:
+    counts = Counter(buffer for _, _, buffer in found)
+    for span, slot, buffer in found:
+        if counts[buffer] > 1:
             yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
-
-
-def _tells_first(source: EmittedText, function: str, others: set[str]) -> bool:
-    """Whether a function runs once, before some others, and sets a flag between cores behind its stores."""
-    tells = "CrossCoreSetFlag<2, PIPE_MTE3>" in source.code_at(source.body(function))
-    return bool(tells and others) and all(runs_before(source, function, each) for each in others)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:

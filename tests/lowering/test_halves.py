@@ -12,7 +12,7 @@ from attndsl.base.errors import InternalError
 from attndsl.expr import Const, Symbol
 from attndsl.lowering.attention.continuous import all_continuous
 from attndsl.lowering.attention.gathered_sums import with_gathered_sums
-from attndsl.lowering.attention.halves import with_halves
+from attndsl.lowering.attention.halves import count_halves, with_halves
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.lower import lower
 from attndsl.lowering.match.attention_pattern import recognize
@@ -23,7 +23,7 @@ from attndsl.passes.split_cores import split_cores
 from attndsl.target import Core
 from attndsl.tile.printer import print_statement
 from attndsl.tile.program import Program
-from attndsl.tile.statements import If, Shared, Statement, as_seq, rewrite, seq
+from attndsl.tile.statements import If, Let, Shared, Statement, as_seq, rewrite, seq
 from tests.support.builders import PADDED, Change, attention, contexts, masked, signature
 from tests.support.devices import DEVICE
 
@@ -100,3 +100,18 @@ def test_other_forms_prove_nothing(change: Callable[[Statement], Statement]) -> 
     cores = {core: as_seq(rewrite(tree, change) or seq()) for core, tree in program.cores.items()}
     with pytest.raises(InternalError, match=r"not filled first|for other halves"):
         synchronize(program.with_(cores=cores))
+
+
+@pytest.mark.parametrize(
+    ("positions", "rows", "halves"), [(1, 136, 1), (1, 256, 1), (2, 272, 2), (129, 129, 2), (128, 128, 1)]
+)
+def test_rows_of_one_position_are_one_half(positions: int, rows: int, halves: int) -> None:
+    """The other half would have no rows, and the cube would not wait for its sums."""
+    (context, *_) = with_halves(
+        with_gathered_sums(all_continuous(contexts(attention(PADDED), positions=Symbol("Q"), **OPTIONS)))
+    )
+    env: dict[str, int] = {"queriesOfTask": positions, "rowsOfTask": rows}
+    for each in count_halves(context):
+        assert isinstance(each, Let)
+        env[each.symbol.name] = int(each.value.evaluate(env))
+    assert (env["halves"], env["queriesOfHalf"]) == (halves, -(-positions // halves))

@@ -246,35 +246,6 @@ def test_slots_are_those_of_work_before_or_after_all_blocks_wait() -> None:
     assert _slots(SLOTS.replace("    WriteRows();", "    WriteRows();\n    WriteMerged();")) == 2
 
 
-WARM = """
-void RunVector()
-{
-    WarmScores();
-    for (int64_t turn = 0; turn < turnsEnd; turn += 1) {
-        UpdateTile();
-    }
-}
-void WarmScores()
-{
-    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-    CrossCoreSetFlag<2, PIPE_MTE3>(kWarm);
-}
-void UpdateTile()
-{
-    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlot);
-}
-"""
-
-
-def test_slots_are_those_of_work_before_all_other() -> None:
-    """Which tells the other core that it is done, in front of all turns."""
-    assert _slots(WARM) == 0
-    assert _slots(WARM.replace("CrossCoreSetFlag<2, PIPE_MTE3>(kWarm)", "Store(partial)")) == 2
-    assert _slots(WARM.replace("    WarmScores();\n    for", "    for").replace("UpdateTile();\n    }",
-        "WarmScores();\n        UpdateTile();\n    }")) == 2  # fmt: skip
-    assert _slots(WARM.replace("    WarmScores();\n", "    UpdateTile();\n    WarmScores();\n")) == 2
-
-
 def test_strides_of_a_single_row_are_none() -> None:
     many = "DataCopyPad(x, y, DataCopyExtParams(rows, 4, a, b, 0));"
     assert [each.count("+ 1") for each in changes(data_rules.strides, many)] == [1, 1]
@@ -386,6 +357,19 @@ def test_what_a_helper_is_given_of_whole_repeats_is_a_repeat_less() -> None:
         return [each.after for each in data_rules.tails(source)]
 
     assert (made(RUNTIME + text), made(RUNTIME)) == (["columns - 64"], ["columns - 1"])
+
+
+def test_of_rows_of_blocks_a_row_is_left_out() -> None:
+    """One lane less of the last row is none where a block's lanes are alike."""
+    helper = "inline void Copy(const T &rows, int64_t columns)\n{\n    LoadRows(rows, columns, 8);\n}\n"
+
+    def made(columns: str) -> list[str]:
+        text = f"void Stage()\n{{\n    Copy(x, {columns});\n}}\n"
+        found = data_rules.tails(EmittedText(text, Instructions.of(RUNTIME + helper)))
+        return [each.after for each in found if "stepRows" in each.after]
+
+    assert made("stepRows * kBlockLanes") == ["stepRows * kBlockLanes - kBlockLanes"]
+    assert made("stepRows * kPadded") == ["stepRows * kPadded - 1"]
 
 
 def test_functions_of_the_runtime_header_that_a_kernel_uses() -> None:
@@ -528,139 +512,6 @@ def test_a_pitch_in_local_memory_differs_by_a_block() -> None:
     source = EmittedText(f"void Stage()\n{{\n{store}\n}}\n", Instructions.of(text))
     found = {source.at(each.span): each.after for each in defects_of(source, [data_rules.strides])}
     assert found == {"globalPitch": "globalPitch + 1", "localPitch": "localPitch + 32"}
-
-
-MEMBERS = """
-bool SelectKernel(const Problem &problem, Choice &choice)
-{
-    if (problem.keySplit == 0) {
-        choice.key = Key::kComputed;
-        choice.kernel.ring = schedule::kRing;
-        return true;
-    }
-    if (problem.keySplit != 0) {
-        choice.key = Key::kFixed;
-        choice.kernel.fixedSplits = 1;
-        return true;
-    }
-    return false;
-}
-void Lay(const Problem &problem, const Kernel &kernel, Tiling &tiling)
-{
-    tiling.splits = kernel.fixedSplits;
-}
-bool BlocksWait(const Problem &problem)
-{
-    return problem.maskGiven != 0;
-}
-"""
-
-
-def test_what_a_plan_is_told_of_one_kernel_is_tried_with_it() -> None:
-    source = EmittedText(MEMBERS)
-    start = MEMBERS.index("kernel.fixedSplits;")
-    used = plan_rules.used_members(source, Span(start, start + 1))
-    told = plan_rules.members_of_kernels(source)
-    assert [key for key, members in told.items() if used <= members] == ["kFixed"]
-    waits = MEMBERS.index("problem.maskGiven")
-    assert plan_rules.wanted_flags(source, Span(waits, waits + 1)) == {"maskGiven": True}
-
-
-SWITCH = """
-void Lay()
-{
-    switch (problem.queryLayout) {
-        case 0:
-            tiling.a = 1;
-    }
-    tiling.b = 2;
-}
-"""
-
-
-def test_a_switch_is_tried_with_a_kernel_that_reads_what_its_cases_compute() -> None:
-    def fields(place: str) -> frozenset[str]:
-        start = SWITCH.index(place)
-        return plan_rules.switched_fields(EmittedText(SWITCH), Span(start, start + 1))
-
-    assert (fields("problem.queryLayout"), fields("tiling.b")) == ({"a"}, frozenset())
-
-
-CASES = """
-void SetStrides(const Problem &problem, Tiling &tiling)
-{
-    switch (problem.queryLayout) {
-        case values::QueryLayout::kPacked:
-            tiling.packed = 1;
-            break;
-        case values::QueryLayout::kPadded:
-            tiling.padded = tiling.packed + 1;
-    }
-}
-void Tile(const Problem &problem) { SetStrides(problem, tiling); }
-void Tile2(const Problem &problem) { tiling.other = 2; }
-bool SelectKernel(const Problem &problem, Choice &choice)
-{
-    if (problem.queryLayout == values::QueryLayout::kPacked) {
-        choice.key = Key::kOfPacked;
-        choice.kernel.tile = &Tile;
-        return true;
-    }
-    if (problem.queryLayout != values::QueryLayout::kPacked) {
-        choice.key = Key::kOfOthers;
-        choice.kernel.tile = &Tile;
-        return true;
-    }
-    if (problem.maskGiven != 0) {
-        choice.key = Key::kMasked;
-        choice.kernel.tile = &Tile2;
-        return true;
-    }
-    return false;
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("place", "of_case", "of_function"),
-    [
-        ("tiling.packed = 1", {"kOfPacked", "kMasked"}, {"kOfPacked", "kOfOthers"}),
-        ("tiling.padded", {"kOfOthers", "kMasked"}, {"kOfPacked", "kOfOthers"}),
-        ("tiling.other", None, {"kMasked"}),
-        ("choice.key = Key::kMasked", None, None),
-    ],
-)
-def test_a_place_of_a_plan_is_tried_with_a_kernel_that_it_plans_for(
-    place: str, of_case: set[str] | None, of_function: set[str] | None
-) -> None:
-    source, start = EmittedText(CASES), CASES.index(place)
-    at = Span(start, start + 1)
-    assert plan_rules.kernels_of_case(source, at) == of_case
-    assert plan_rules.kernels_of_function(source, at) == of_function
-    assert [plan_rules.is_read(source, each) for each in ("packed", "padded")] == [True, False]
-
-
-MODE = """
-bool BlocksWait(const Problem &problem)
-{{
-    return problem.maskGiven != 0{};
-}}
-void PlanLaunch(const Problem &problem)
-{{
-    plan.scheduleMode = BlocksWait(problem) ? kBatchMode : 0;
-    plan.status = problem.empty;
-}}
-"""
-
-
-def test_the_mode_of_a_launch_is_tried_with_a_kernel_whose_blocks_wait() -> None:
-    def flags(text: str, place: str) -> dict[str, bool]:
-        start = text.index(place)
-        return plan_rules.wanted_flags(EmittedText(text), Span(start, start + 1))
-
-    assert flags(MODE.format(""), "kBatchMode") == {"maskGiven": True}
-    assert flags(MODE.format(""), "problem.empty") == {}
-    assert flags(MODE.format(" || tiling.splits > 1"), "kBatchMode") == {}
 
 
 def test_what_a_constant_stands_for_has_no_tail_where_it_is_a_multiple() -> None:

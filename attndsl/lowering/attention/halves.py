@@ -116,11 +116,15 @@ def _renamed(statement: Statement) -> Statement:
 
 
 def count_halves(context: Context) -> list[Statement]:
-    """How many halves the running item has, and how many positions each."""
+    """How many halves the running item has, and how many positions each: rows of one position are not cut,
+    however many heads they are."""
     if not context.halves:
         return []
     return [
-        Let(symbol=HALVES, value=select(context.max_rows < ROWS_OF_TASK, context.most_halves, 1)),
+        Let(
+            symbol=HALVES,
+            value=select(context.max_rows < ROWS_OF_TASK, minimum(TASK_QUERIES, context.most_halves), 1),
+        ),
         Let(symbol=HALF_QUERIES, value=ceil_div(TASK_QUERIES, HALVES)),
     ]
 
