@@ -353,10 +353,11 @@ def test_every_step_of_the_search_gives_way_somewhere():
     full = replace(full, few_keys="auto", key_copies="whole")
     few = Schedule(max_rows=256, base_n=256)
     narrow = replace(few, score_dtype="float16", rows=32, result_rows=8)
+    whole = Schedule(max_rows=128, key_copies="whole")
     plain, gathers = room(), replace(room(), gathers=lambda schedule: True)
     used = set()
     for begun, space, place in (
-        *((schedule, space, plain) for schedule in (full, few, narrow) for space in ("UB", "L1")),
+        *((schedule, space, plain) for schedule in (full, few, narrow, whole) for space in ("UB", "L1")),
         (few, "UB", gathers),
     ):
         schedule = begun
@@ -409,7 +410,10 @@ def test_l1_gives_up_what_waits_before_rows():
 def test_queries_have_their_slots_again_where_whole_keys_find_no_room():
     whole = Schedule(key_copies="whole")
     single = replace(whole, query_slots=1)
-    assert smaller(whole, room(), "L1") == single
+    shorter = replace(whole, base_k=96)
+    assert smaller(whole, room(), "L1") == shorter, "shorter blocks of values may be room enough"
+    assert smaller(shorter, room(), "L1") == single, "and are as long again where they are not"
+    assert smaller(whole, room("base_k"), "L1") == single
     assert smaller(single, room(), "L1") == Schedule()
     assert smaller(single, room("query_slots"), "L1") == Schedule(query_slots=1)
 

@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 
 from attndsl.expr import Symbol
+from attndsl.lowering import work_partition
 from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.visibility import later_positions_see_more
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.signature.host_scalars import CORES, L2_BYTES, START_TOGETHER
-from attndsl.lowering.work_partition import add_work_fields, item_of_round, round_of_turn, with_item_order
+from attndsl.lowering.work_partition import (
+    add_work_fields,
+    item_of_round,
+    round_of_turn,
+    there_and_back,
+    with_item_order,
+)
 from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
 from attndsl.tile.statements import Let
 from tests.support.builders import PACKED, PADDED, Change, attention, context, masked
@@ -104,6 +111,29 @@ def test_blocks_have_every_item_once(items: int, blocks: int) -> None:
     known = {**numbers(c, B=1, N=1, Q=256, cores=24), "items": items, "blocks": min(items, blocks)}
     found = [item for block in range(known["blocks"]) for item in turns(c, known, block)]
     assert sorted(found) == list(range(items))
+
+
+@pytest.mark.parametrize("blocks", [7, 24])
+def test_where_bytes_tell_keys_rounds_and_positions_go_there_and_back(
+    monkeypatch: pytest.MonkeyPatch, blocks: int
+) -> None:
+    """Three heads of 32 tasks: each comes once, the first positions of the last head in the last round."""
+    monkeypatch.setattr(work_partition, "telling_mask", lambda context: context)
+    c, known = prompts(), {"items": 96, "queryTiles": 32, "blocks": blocks}
+    walked = there_and_back(c, Symbol("taken"))
+    assert walked is not None
+
+    def task(item: int) -> int:
+        return int(walked.value.evaluate({**known, "taken": item}))
+
+    taken = [turns(c, known, block) for block in range(blocks)]
+    assert sorted(task(item) for mine in taken for item in mine) == list(range(96))
+    assert [task(item) for item in (0, 31, 32, 63, 64, 95)] == [31, 0, 32, 63, 95, 64]
+    assert [mine[:3] for mine in taken[:1]] == [[0, 2 * blocks - 1, 2 * blocks]]
+
+
+def test_other_tasks_are_taken_as_they_are() -> None:
+    assert there_and_back(prompts(), Symbol("taken")) is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from attndsl.graph import nodes
@@ -22,11 +24,11 @@ LOG = function("log", TOTAL)
 LSE = function("add", TOP, LOG)
 
 
-def made(node: nodes.Node, *, clamped: bool) -> list[str]:
+def made(node: nodes.Node, *, clamped: bool, told: bool = False) -> list[str]:
     """The statements of a function of statistics."""
     c = context(attention())
     target = c.in_ub("made", "float32", c.rows_per_step * STATISTIC_LANES, "the numbers")
-    return lines(row_numbers(c, node, target, statistics_of_item(c, clamped=clamped)))
+    return lines(row_numbers(c, node, target, replace(statistics_of_item(c, clamped=clamped), told=told)))
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,9 @@ def test_sums_are_compared_with_what_rows_without_a_key_have(clamped: bool, empt
     """So that a comparison that takes one more row shows. NE alone holds of NaN, too."""
     (compared,) = (line for line in made(TOP, clamped=clamped) if " bits = " in line)
     assert compared.endswith(f"NE {empty}")
+
+
+def test_rows_that_are_told_apart_already_are_not_asked_for_again() -> None:
+    asked, told = (made(TOTAL, clamped=True, told=each) for each in (False, True))
+    assert [line for line in asked if "Compare" not in line][-1] == told[-1]
+    assert not any("Compare" in line for line in told)
