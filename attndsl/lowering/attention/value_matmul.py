@@ -232,7 +232,8 @@ def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
     image = fractals_of(context, values.image_rows(b.value, KEYS))
     band = Const(0), FRACTALS_OF_BAND
     left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS, band=band, rows=FRACTALS_OF_BAND)
-    initial = band_begin(context) == (_K1 + _K0)
+    first, begin = _K1 + _K0, band_begin(context)
+    initial = first == 0 if isinstance(begin, Const) else first == begin
     multiply = _multiply(context, width, depth, initial, FRACTALS_OF_BAND * FRACTAL_SIZE)
     right = seq(_transposed(b.value, b.right, values, _K1 + _K0, image), multiply)
     return seq(
