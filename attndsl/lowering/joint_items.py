@@ -20,6 +20,7 @@ from attndsl.lowering.attention.cube_buffers import cube_buffers
 from attndsl.lowering.attention.item_turns import turn_of, turns
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
+from attndsl.lowering.attention.warm_slots import warm_in_steps, warms_in_steps
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.phases import PHASES, Place
@@ -103,11 +104,13 @@ def with_joint_items(contexts: _Attentions) -> _Attentions:
     """
     if not JOINT_ITEMS.is_taken(contexts[0].schedule, contexts, by_itself=True):
         return contexts
-    return tuple(map(_joint, contexts))
+    first, second = contexts
+    larger = first.rows.one_batch_row and not second.rows.one_batch_row
+    return tuple(_joint(each, larger) for each in contexts)
 
 
-def _joint(context: Context) -> Context:
-    found = replace(context, joint=True)
+def _joint(context: Context, larger_tasks_follow: bool) -> Context:
+    found = replace(context, joint=True, larger_tasks_follow=larger_tasks_follow)
     coming = (items_begun(found) + 1) % found.ring
     return replace(found, rows=found.rows.in_flight(found.ring, coming))
 
@@ -134,15 +137,17 @@ def joint_loop(first: ItemParts, second: ItemParts) -> Seq:
     order, all_items = items_of_block(contexts)
     over = Symbol(f"over{first.context.attention_name}")
     query = (cube_buffers(first.context).query,)
+    tiles = _either_tiles(over, first.tiles, second.tiles)
+    if warms_in_steps(first.context):
+        stage, when = warm_in_steps(*contexts, over)
+        tiles = replace(tiles, stages=(stage, *tiles.stages), lags=(0, *tiles.lags), when=(when, *tiles.when))
     body = seq(
         *item_of_place(contexts, over, all_items),
         _either_scalars(over, first, second),
         *first.of_core,
         Alloc(
             buffers=query,
-            body=seq(
-                _either(over, first.query, second.query), _either_tiles(over, first.tiles, second.tiles)
-            ),
+            body=seq(_either(over, first.query, second.query), tiles),
         ),
     )
     end = all_items + minimum(all_items, 1)
