@@ -6,7 +6,8 @@ drains between them, and in each loop one of the units waits. In one loop the lo
 others are computed.
 
 The items of the second attention stand evenly among those of the first: as many of these are in front of all
-as between two and behind all. An item's scalars are those of its attention; so is each stage of a step.
+as between two and behind all. Tasks that gather batch rows, which have most to compute, are the second's. An
+item's scalars are those of its attention; so is each stage of a step.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.phases import PHASES, Place
 from attndsl.tile.comparison import Comparison
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
+from attndsl.tile.program import BLOCK_COUNT
 from attndsl.tile.scalars import defined
 from attndsl.tile.statements import (
     Alloc,
@@ -104,8 +105,7 @@ def with_joint_items(contexts: _Attentions) -> _Attentions:
     """
     if not JOINT_ITEMS.is_taken(contexts[0].schedule, contexts, by_itself=True):
         return contexts
-    first, second = contexts
-    larger = first.rows.one_batch_row and not second.rows.one_batch_row
+    larger = len({each.rows.one_batch_row for each in contexts}) > 1
     return tuple(_joint(each, larger) for each in contexts)
 
 
@@ -189,9 +189,8 @@ def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Ex
         return ((place + 1) * runs - 1) // (all_items + 1)
 
     of_first = (_AFTER == _BEFORE) | ((_count(second) == _BEFORE) & (first.items > 0))
-    turn = select(
-        over, BLOCK_INDEX + (_PLACE - _BEFORE) * BLOCK_COUNT, turns(second).begin + _BEFORE * BLOCK_COUNT
-    )
+    item_of_first = turns(first).begin + (_PLACE - _BEFORE) * BLOCK_COUNT
+    turn = select(over, item_of_first, turns(second).begin + _BEFORE * BLOCK_COUNT)
     keys = second.keys.name
     why = f"items over {keys} stand evenly among the others: so many come before this place, and the next one"
     return [
