@@ -6,7 +6,8 @@ drains between them, and in each loop one of the units waits. In one loop the lo
 others are computed.
 
 The items of the second attention stand evenly among those of the first: as many of these are in front of all
-as between two and behind all. An item's scalars are those of its attention; so is each stage of a step.
+as between two and behind all. Tasks that gather batch rows, which have most to compute, are the second's. An
+item's scalars are those of its attention; so is each stage of a step.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from attndsl.lowering.attention.cube_buffers import cube_buffers
 from attndsl.lowering.attention.item_turns import turn_of, turns
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
+from attndsl.lowering.attention.warm_slots import warm_in_steps, warms_in_steps
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.phases import PHASES, Place
 from attndsl.tile.comparison import Comparison
-from attndsl.tile.program import BLOCK_COUNT, BLOCK_INDEX
+from attndsl.tile.program import BLOCK_COUNT
 from attndsl.tile.scalars import defined
 from attndsl.tile.statements import (
     Alloc,
@@ -103,11 +105,12 @@ def with_joint_items(contexts: _Attentions) -> _Attentions:
     """
     if not JOINT_ITEMS.is_taken(contexts[0].schedule, contexts, by_itself=True):
         return contexts
-    return tuple(map(_joint, contexts))
+    larger = len({each.rows.one_batch_row for each in contexts}) > 1
+    return tuple(_joint(each, larger) for each in contexts)
 
 
-def _joint(context: Context) -> Context:
-    found = replace(context, joint=True)
+def _joint(context: Context, larger_tasks_follow: bool) -> Context:
+    found = replace(context, joint=True, larger_tasks_follow=larger_tasks_follow)
     coming = (items_begun(found) + 1) % found.ring
     return replace(found, rows=found.rows.in_flight(found.ring, coming))
 
@@ -134,15 +137,17 @@ def joint_loop(first: ItemParts, second: ItemParts) -> Seq:
     order, all_items = items_of_block(contexts)
     over = Symbol(f"over{first.context.attention_name}")
     query = (cube_buffers(first.context).query,)
+    tiles = _either_tiles(over, first.tiles, second.tiles)
+    if warms_in_steps(first.context):
+        stage, when = warm_in_steps(*contexts, over)
+        tiles = replace(tiles, stages=(stage, *tiles.stages), lags=(0, *tiles.lags), when=(when, *tiles.when))
     body = seq(
         *item_of_place(contexts, over, all_items),
         _either_scalars(over, first, second),
         *first.of_core,
         Alloc(
             buffers=query,
-            body=seq(
-                _either(over, first.query, second.query), _either_tiles(over, first.tiles, second.tiles)
-            ),
+            body=seq(_either(over, first.query, second.query), tiles),
         ),
     )
     end = all_items + minimum(all_items, 1)
@@ -184,9 +189,8 @@ def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Ex
         return ((place + 1) * runs - 1) // (all_items + 1)
 
     of_first = (_AFTER == _BEFORE) | ((_count(second) == _BEFORE) & (first.items > 0))
-    turn = select(
-        over, BLOCK_INDEX + (_PLACE - _BEFORE) * BLOCK_COUNT, turns(second).begin + _BEFORE * BLOCK_COUNT
-    )
+    item_of_first = turns(first).begin + (_PLACE - _BEFORE) * BLOCK_COUNT
+    turn = select(over, item_of_first, turns(second).begin + _BEFORE * BLOCK_COUNT)
     keys = second.keys.name
     why = f"items over {keys} stand evenly among the others: so many come before this place, and the next one"
     return [

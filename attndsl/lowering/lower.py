@@ -213,7 +213,7 @@ def _tiles(given: PhaseInput) -> Seq:
 
 def _joint_loop(inputs: Sequence[PhaseInput]) -> Statement:
     """Every block takes each ``blockCount``-th item of each attention, those of both in one loop."""
-    first, second = map(_item_parts, inputs)
+    first, second = sorted(map(_item_parts, inputs), key=lambda each: not each.context.rows.one_batch_row)
     return joint_loop(first, second)
 
 

@@ -10,11 +10,17 @@ import pytest
 from attndsl.expr import Symbol
 from attndsl.graph import nodes
 from attndsl.lowering.attention.continuous import all_continuous
+from attndsl.lowering.attention.warm_slots import warms_in_steps
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.joint_items import item_of_place, items_of_block, with_joint_items
-from attndsl.tile.statements import Let
-from tests.support.builders import DECODING, attention, contexts, dense, tensor
+from attndsl.lowering.lower import lower
+from attndsl.lowering.match.attention_pattern import recognize
+from attndsl.lowering.match.schedule_options import Schedule
+from attndsl.tile.program import Program
+from attndsl.tile.statements import Either, EitherStage, Let, Pipelined, Stage
+from tests.support.builders import DECODING, attention, contexts, dense, scalar, signature, tensor
+from tests.support.devices import DEVICE
 
 OVER = Symbol("overKey")
 
@@ -100,3 +106,51 @@ def test_what_belongs_to_the_loop_has_one_name() -> None:
     own, old = with_joint_items(attentions("key", "old"))
     assert own.loop_label("scoreRing") == old.loop_label("scoreRing") == "scoreRing"
     assert (own.label("items"), old.label("items")) == ("itemsKey", "itemsOld")
+
+
+def own_and_shared(*, shared_first: bool = False, **options: Any) -> Program:
+    """Rows with keys of their own, and with those that groups of four share."""
+    group = scalar(Symbol("b") // 4, "B")
+    listed = nodes.Listed(
+        tensors=tensor("prefix", ("G", "K", "T", "D")), index=group, axes=("B", "K", "T", "D")
+    )
+    query = tensor("query", DECODING)
+    sources = [attention(query, keys).source for keys in (dense("key"), listed)]
+    merged = nodes.LogSumExpMerge(parts=tuple(sources[::-1] if shared_first else sources))
+    output = nodes.Output(name="out", source=merged, dtype="query", axes=("B", "N", "Q", "E"))
+    schedule = replace(Schedule(), tile_k=128, **options)
+    return lower(recognize((output,)), signature(output), schedule, DEVICE)
+
+
+@pytest.mark.parametrize("shared_first", [False, True])
+def test_tasks_that_gather_batch_rows_stand_among_the_others(shared_first: bool) -> None:
+    """Whichever the spec names first."""
+    program = own_and_shared(shared_first=shared_first)
+    (either,) = (item for item in program.body.walk() if isinstance(item, Either))
+    assert either.attention_names == ("Key", "Prefix")
+    (loop,) = (item for item in program.body.walk() if isinstance(item, Pipelined))
+    scores = next(each for each in loop.stages if isinstance(each, EitherStage))
+    assert [each.name for each in scores.sides] == ["ScoreTileForKey", "ScoreTileForPrefix"]
+
+
+@pytest.mark.parametrize(
+    ("options", "holds"),
+    [
+        ({"max_rows": 256, "sums": "vector"}, True),
+        ({"max_rows": 256, "sums": "vector", "first_stores": "cube"}, False),
+        ({"max_rows": 128}, False),
+        ({"max_rows": 128, "first_stores": "vector"}, True),
+    ],
+)
+def test_vector_cores_store_to_the_rows_of_slots_that_own_tasks_leave(
+    options: dict[str, Any], holds: bool
+) -> None:
+    stages = [item for item in own_and_shared(**options).body.walk() if isinstance(item, Stage)]
+    assert ["WarmScores" in [each.name for each in stages]] == [holds]
+    assert not any(each.name == "AwaitSlot" for each in stages)
+
+
+def test_rows_of_two_attentions_that_are_alike_leave_none() -> None:
+    found = with_joint_items(attentions("key", "old", max_rows=256, first_stores="vector", sums="vector"))
+    with pytest.raises(IllegalScheduleValue, match="unless tasks of the second alone gather batch rows"):
+        warms_in_steps(found[0])

@@ -15,6 +15,7 @@ from attndsl.lowering.match.attention_pattern import recognize
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.passes.flags.derive_flags import derive_flags
 from attndsl.passes.flags.slot_warming import warmed_rings
+from attndsl.target import Core
 from attndsl.tile.instructions import StoreRows
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
@@ -140,3 +141,57 @@ def test_a_program_that_is_rebuilt_unchanged_is_taken() -> None:
     """The near twin of those above."""
     program = derive_flags(changed(warmed(), of_loop(lambda loop, _: replace(loop))))
     assert flags(program, "scoreRingWarm")
+
+
+def in_step(
+    *, most: int = 2, ring: str = "scoreRing", keyed: bool = True, behind: str = "StartRows"
+) -> Program:
+    """A prompt whose vector cores store to the slot of a step, in the first steps."""
+    program = warmed(first_stores="cube")
+    rings = {tensor.name: tensor for tensor in program.workspace}
+    zeros = next(buffer for buffer in program.buffers() if buffer.name == "score")
+    target = replace(rings["scoreRing"], name=ring) if ring != "scoreRing" else rings[ring]
+    store = StoreRows(dst=target.region(0, 1, 64), src=zeros.region(0, 1, 64))
+    stage = Stage(name="Warm", core=Core.AIV, doc="", body=seq(store), warms=rings["scoreRing"])
+
+    def change(item: Statement) -> Statement:
+        if not isinstance(item, Pipelined):
+            return item
+        names = [each.name for each in item.stages]
+        assert item.steps is not None
+        when = item.steps.counter <= most
+        has_keys = item.when[names.index("SoftmaxTile")]
+        if keyed and has_keys is not None:
+            when = when & has_keys
+        place = names.index(behind) + 1
+        return replace(
+            item,
+            stages=(*item.stages[:place], stage, *item.stages[place:]),
+            lags=(*item.lags[:place], 0, *item.lags[place:]),
+            when=(*item.when[:place], when, *item.when[place:]),
+        )
+
+    return changed(program, change)
+
+
+def test_stores_to_the_slot_of_a_step_take_no_flag() -> None:
+    program = derive_flags(in_step())
+    assert not warmed_rings(program) and not flags(program, "scoreRingWarm")
+    assert program.flags == derive_flags(warmed(first_stores="cube")).flags
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"most": 3}, "Warm stores to slots of scoreRing that were used"),
+        ({"ring": "other"}, "Warm stores to something else than slots of scoreRing"),
+        ({"keyed": False}, "no stage of the step reads scoreRing behind Warm"),
+        ({"behind": "SoftmaxTile"}, "no stage of the step reads scoreRing behind Warm"),
+    ],
+    ids=["steps", "ring", "condition", "order"],
+)
+def test_stores_to_the_slot_of_a_step_that_prove_nothing_are_refused(
+    options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InternalError, match=said):
+        derive_flags(in_step(**options))

@@ -312,8 +312,9 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
             parts = conjuncts(when)
             notes += [f"{end} tile of an item" for end in ends if any(part.same(ends[end]) for part in parts)]
             notes += ["items of one tile"] if _is_of_one_tile(stage) else []
-            if stage.warms is not None and loop.prefetch is not None:
-                notes.append(f"first {cxx_text(loop.prefetch)} steps")
+            if stage.warms is not None and loop.prefetch is not None and loop.steps is not None:
+                first = loop.prefetch if stage.core is Core.AIC else loop.steps.depth
+                notes.append(f"first {cxx_text(first)} steps")
             for name, whose in called[stage].items():
                 head = f"{stage.core.value}  {name:<{width}}{tile:<20}"
                 yield from in_columns(head, [*notes, *whose], _LEGEND)

@@ -4,14 +4,20 @@ A core stores slowly to workspace that L2 does not hold yet, and a prompt begins
 there. Vector cores have nothing to do before the first scores: together they store twice as fast as the cube
 alone, one slot while the cube loads queries and keys, the next while it makes the first tile. The cube waits
 for a slot before its first scores go there.
+
+Where one loop has the items of two attentions (lowering/joint_items.py), tasks of the first may have a few
+rows of a slot, and vector cores little to do in their steps. In the first of these they store to the other
+rows of the slots, which larger tasks use later.
 """
 
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum, select
+from attndsl.lowering.attention.item_steps import has_keys
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.tile_slots import steps_begun
 from attndsl.lowering.context.attention_context import Context
+from attndsl.lowering.emit.emitter import ROWS_PER_TASK
 from attndsl.lowering.emit.loop_scalars import R0
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -21,7 +27,7 @@ from attndsl.target import Core
 from attndsl.tile.instructions import Fill, StoreRows
 from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref
-from attndsl.tile.statements import Alloc, For, If, Let, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
 
 _STEP, _FIRST, _END = Symbol("warmStep"), Symbol("firstRow"), Symbol("endRow")
 
@@ -39,9 +45,16 @@ WARMED_SLOTS = Way[Context](
     obstacles=(
         (
             "unless the cube waits for probabilities before scores (score_slots)",
-            lambda context: not context.waits_first,
+            lambda context: not context.waits_first and not context.joint,
         ),
-        ("with several attentions", lambda context: len(context.computation.attentions) > 1),
+        (
+            "with several attentions of which each has a loop over its items (item_loops)",
+            lambda context: len(context.computation.attentions) > 1 and not context.joint,
+        ),
+        (
+            "with two attentions, unless tasks of the second alone gather batch rows",
+            lambda context: context.joint and not context.larger_tasks_follow,
+        ),
         ("with integers", lambda context: context.product_dtype != "float32"),
         # what is stored has the dtype of weighted sums
         ("where scores pass in fp16 (score_dtype)", lambda context: context.narrows_scores),
@@ -51,47 +64,102 @@ WARMED_SLOTS = Way[Context](
 
 
 def warms_slots(context: Context) -> bool:
-    """Whether vector cores store to the slots of scores first.
+    """Whether vector cores store to the slots of scores before the items.
 
     Raises:
-        IllegalScheduleValue: the schedule asks for that where it cannot be.
+        IllegalScheduleValue: the schedule asks for stores by vector cores where they cannot be.
     """
+    return _warms(context) and not context.joint
+
+
+def warms_in_steps(context: Context) -> bool:
+    """Whether they store to rows of the slots in steps of smaller tasks.
+
+    Raises:
+        As :func:`warms_slots`.
+    """
+    return _warms(context) and context.joint
+
+
+def _warms(context: Context) -> bool:
     many_rows = context.schedule.max_rows > BAND_ROWS
     return WARMED_SLOTS.is_taken(context.schedule, context, by_itself=many_rows)
 
 
 def warm_slots(context: Context) -> Stage:
     """Zeros in the slots of scores, in the order in which the first steps take them."""
-    where, size, zeros = context.where, context.tile_keys, vector_buffers(context.for_results()).partial
-    slots, rows_per_task = context.prefetch, context.rows.rows_per_task(context)
-    at_once = _rows_of_zeros(context)
-    columns = context.inventory.field("warmKeys", _columns(context), "keys of a slot that scores may go to")
-    rows = context.inventory.field(
-        "warmRows", _rows(context), "rows of a slot that vector cores store to first"
-    )
-    half = ceil_div(rows, VECTOR_CORES)
-
-    def one_step(r0: Expr, count: Expr) -> list[Statement]:
-        place = (_STEP % slots * rows_per_task + _FIRST + r0) * size
-        target = scores_of(context).region(place, count, columns, size)
-        return [StoreRows(dst=target, src=zeros.region(0, count, columns, size), where=where)]
-
-    stored = in_steps(_END - _FIRST, at_once, one_step, where, R0)
-    over_slots = For(var=_STEP, begin=Const(1), end=slots + 1, runs=True, body=seq(stored), where=where)
-    fill = Fill(dst=whole(zeros, 0, at_once * size), value=Const(0), where=where)
-    body = seq(
-        Let(symbol=_FIRST, value=minimum(SUB_BLOCK * half, rows)),
-        Let(symbol=_END, value=minimum(_FIRST + half, rows)),
-        Alloc(buffers=(zeros,), body=seq(fill, over_slots)),
+    where, slots = context.where, context.prefetch
+    columns = context.inventory.field("warmKeys", _columns(context), _KEYS_MEANING)
+    rows = context.inventory.field("warmRows", _rows(context), _ROWS_MEANING)
+    over_slots = For(
+        var=_STEP,
+        begin=Const(1),
+        end=slots + 1,
+        runs=True,
+        body=seq(_stores(context, _STEP % slots, columns, Const(0))),
+        where=where,
     )
     return context.stage(
         "WarmScores",
         Core.AIV,
         doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
-        body=seq(If(condition=context.items > 0, then=body)),
+        body=seq(If(condition=context.items > 0, then=_warming(context, rows, over_slots))),
         warms=scores_of(context),
         where=where,
     )
+
+
+_KEYS_MEANING = "keys of a slot that scores may go to"
+_ROWS_MEANING = "rows of a slot that vector cores store to first"
+
+
+def _warming(context: Context, rows: Expr, stores: For) -> Seq:
+    """Zeros to a vector core's half of so many rows of slots, between ``_FIRST`` and ``_END``."""
+    zeros, half = vector_buffers(context.for_results()).partial, ceil_div(rows, VECTOR_CORES)
+    at_once = _rows_of_zeros(context)
+    fill = Fill(dst=whole(zeros, 0, at_once * context.tile_keys), value=Const(0), where=context.where)
+    return seq(
+        Let(symbol=_FIRST, value=minimum(SUB_BLOCK * half, rows)),
+        Let(symbol=_END, value=minimum(_FIRST + half, rows)),
+        Alloc(buffers=(zeros,), body=seq(fill, stores)),
+    )
+
+
+def _stores(context: Context, slot: Expr, columns: Expr, begin: Expr) -> For:
+    """Zeros to the rows of a slot from ``begin`` on that are this vector core's."""
+    size, zeros = context.tile_keys, vector_buffers(context.for_results()).partial
+    rows_per_task = context.rows.rows_per_task(context)
+
+    def one_step(r0: Expr, count: Expr) -> list[Statement]:
+        place = (slot * rows_per_task + begin + _FIRST + r0) * size
+        target = scores_of(context).region(place, count, columns, size)
+        return [StoreRows(dst=target, src=zeros.region(0, count, columns, size), where=context.where)]
+
+    return in_steps(_END - _FIRST, _rows_of_zeros(context), one_step, context.where, R0)
+
+
+def warm_in_steps(first: Context, second: Context, over: Expr) -> tuple[Stage, Expr]:
+    """Zeros in the rows of a slot that tasks of the first attention leave, and the steps that store them.
+
+    A step stores to its own slot, the first time that the slot is used. ``over``: whether an item is one of
+    the first attention.
+    """
+    slots = first.prefetch if first.waits_first else first.ring
+    columns = first.inventory.field("warmKeys", _columns(second), _KEYS_MEANING)
+    all_rows = first.rows.rows_per_task(first)
+    larger, own = tiling_field_ref(ROWS_PER_TASK), tiling_field_ref(first.label(ROWS_PER_TASK))
+    left = select(tiling_field_ref(second.label("items")) > 0, larger - own, 0)
+    rows = first.inventory.field("warmRows", left, _ROWS_MEANING)
+    stores = _stores(first, steps_begun(first) - 1, columns, all_rows - rows)
+    stage = Stage(
+        name="WarmScores",
+        core=Core.AIV,
+        doc="Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then.",
+        body=_warming(first, rows, stores),
+        warms=scores_of(first),
+        where=first.where,
+    )
+    return stage, over & has_keys(first) & (steps_begun(first) <= slots)
 
 
 def await_slot(context: Context) -> tuple[Stage, Expr]:

@@ -21,6 +21,7 @@ class Context(Emitter):
         rows: its query rows. ``keys``, ``values``: the rows that it attends to.
         continuous: its pipeline goes on from one item to the next.
         waits_first: the cube waits for the probabilities of a tile before it makes scores in its place.
+        larger_tasks_follow: of two attentions in one loop over items, tasks of the second have more rows.
         items_before: items of the attentions whose loops come before this one; None for the first.
     """
 
@@ -32,6 +33,7 @@ class Context(Emitter):
     continuous: bool = False
     items_before: Expr | None = None
     waits_first: bool = False
+    larger_tasks_follow: bool = False
 
     @property
     def items_in_flight(self) -> Expr:

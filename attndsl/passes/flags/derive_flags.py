@@ -104,6 +104,7 @@ def derive_flags(program: Program) -> Program:
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
     check_warming(program)
+    warmed = set(warmed_rings(program))
     names += [warm_flag(ring) for ring in warmed_rings(program)]
     names += [each.again for each in sums]
     most = program.device.architecture.cross_core_flags
@@ -116,7 +117,7 @@ def derive_flags(program: Program) -> Program:
             return _with_early(statement, early, flags)
         if not isinstance(statement, Stage):
             return statement
-        if statement.warms is not None:
+        if statement.warms in warmed:
             return with_warm_flags(statement, flags[warm_flag(statement.warms)])
         body = _with_flags(statement, rings, flags)
         for each in sums:

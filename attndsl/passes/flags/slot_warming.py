@@ -6,17 +6,24 @@ slots, before it writes the slot. So its n-th wait tells that the slot of its n-
 vector cores stored cannot overwrite what the cube stores: later writes of a slot come after the first one.
 The counts agree where a core with any step has at least as many as there are slots: the last run of a
 continuous loop has as many as its deepest lag.
+
+A stage of the loop may also store to rows of its step's slot that the step has no use for, where the slot is
+used the first time. It needs no flag: it comes before the stage of the same step that reads the ring, and the
+cube does not write the slot again before that is over (slot_reuse.py, and ring_order.py for the pipe that
+stores).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Const
+from attndsl.expr import Compare, Const, Expr, Symbol
+from attndsl.expr.conditions import conjuncts
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import Instruction
+from attndsl.tile.pipeline_skew import ring_depth
 from attndsl.tile.program import Program
 from attndsl.tile.statements import (
     BLOCK_MODE,
@@ -41,8 +48,15 @@ def warm_flag(ring: GlobalTensor) -> str:
 
 
 def warmed_rings(program: Program) -> tuple[GlobalTensor, ...]:
-    """The rings of which a slot is stored to before it is used."""
-    return tuple(dict.fromkeys(stage.warms for stage in _warming(program) if stage.warms is not None))
+    """The rings of which a slot is stored to before the loop, and awaited in it."""
+    rings = (stage.warms for stage in _warming(program) if not _is_in_step(program, stage))
+    return tuple(dict.fromkeys(ring for ring in rings if ring is not None))
+
+
+def _is_in_step(program: Program, stage: Stage) -> bool:
+    """Whether a stage stores to slots in steps of the loop."""
+    loops = (item for item in program.body.walk() if isinstance(item, Pipelined))
+    return stage.core is Core.AIV and any(stage in loop.stages for loop in loops)
 
 
 def check_warming(program: Program) -> None:
@@ -53,6 +67,8 @@ def check_warming(program: Program) -> None:
     """
     loops = [item for item in program.body.walk() if isinstance(item, Pipelined)]
     inside = {stage for loop in loops for stage in loop.stages}
+    for stage in (each for each in _warming(program) if _is_in_step(program, each)):
+        _check_in_step(next(loop for loop in loops if stage in loop.stages), stage)
     for ring in warmed_rings(program):
         mine = [stage for stage in _warming(program) if stage.warms is ring]
         if [(stage.core, stage in inside) for stage in mine] != [(Core.AIV, False), (Core.AIC, True)]:
@@ -113,6 +129,46 @@ def _check_stores(stage: Stage, ring: GlobalTensor, slots: int) -> None:
 def _is_warming(store: Instruction, ring: GlobalTensor) -> bool:
     """Whether it stores to the ring alone, from the pipe that sets the flag."""
     return store.pipe is _WARMING_PIPE and store.gm_writes() == (ring,)
+
+
+def _check_in_step(loop: Pipelined, stage: Stage) -> None:
+    """It stores to its ring alone, in the steps that use a slot the first time, in front of the stage of its
+    core that reads the ring: what is proved of that stage holds of it."""
+    ring, steps, place = stage.warms, loop.steps, loop.stages.index(stage)
+    assert ring is not None
+    stores = [item for item in stage.walk() if isinstance(item, Instruction) and item.gm_writes()]
+    if not all(_is_warming(item, ring) for item in stores):
+        raise InternalError(f"{stage.name} stores to something else than slots of {ring.name}")
+    slots = dict(loop.shorter).get(ring, ring_depth(loop))
+    when = conjuncts(loop.when[place]) if steps is not None else []
+    if steps is None or not any(_is_first(part, steps.counter, slots) for part in when):
+        raise InternalError(f"{stage.name} stores to slots of {ring.name} that were used")
+    reads = (number for number, each in enumerate(loop.stages) if _reads(each, ring))
+    if not any(
+        number > place
+        and loop.lags[number] == loop.lags[place]
+        and _follows(when, conjuncts(loop.when[number]))
+        for number in reads
+    ):
+        raise InternalError(f"no stage of the step reads {ring.name} behind {stage.name}")
+
+
+def _is_first(condition: Expr, counter: Symbol, slots: int) -> bool:
+    """Whether a condition holds in none but the first ``slots`` steps."""
+    if not isinstance(condition, Compare) or not isinstance(condition.right, Const):
+        return False
+    most = condition.right.value
+    return isinstance(most, int) and most <= slots and condition.same(counter <= condition.right)
+
+
+def _reads(stage: Stage, ring: GlobalTensor) -> bool:
+    instructions = (item for item in stage.walk() if isinstance(item, Instruction))
+    return stage.core is Core.AIV and any(ring in item.gm_reads() for item in instructions)
+
+
+def _follows(when: Sequence[Expr], other: Sequence[Expr]) -> bool:
+    """Whether all conditions of another stage are among those of this one."""
+    return all(any(part.same(each) for each in when) for part in other)
 
 
 def _check_wait(loop: Pipelined, wait: Stage, ring: GlobalTensor, slots: int) -> None:

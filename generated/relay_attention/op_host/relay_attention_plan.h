@@ -197,13 +197,17 @@ inline void SetStrides(const Problem &problem, RelayAttentionTiling &tiling)
 }
 
 // Sizes and settings as kernels read them.
-inline void SetScalars(const Problem &problem, RelayAttentionTiling &tiling)
+inline void SetScalars(const Problem &problem, const Kernel &kernel, RelayAttentionTiling &tiling)
 {
+    using attndsl::MinOf;
+    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows of a task, at most
     tiling.qkScale = problem.qkScale;
     tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.D;
     tiling.keyCapacityKey = problem.S1;
     tiling.keyCapacityKeyShare = problem.S2;
+    tiling.warmKeys = MinOf(kernel.tileKeys, problem.S2);
+    tiling.warmRows = tiling.itemsKeyShare > 0 ? tiling.rowsPerTask - rowsPerTaskKey : 0;
 }
 
 // Puts the tensors of the workspace one after the other, in bytes.
@@ -260,7 +264,7 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     RelayAttentionTiling tiling{};
     PartitionWork(problem, kernel, tiling);
     SetStrides(problem, tiling);
-    SetScalars(problem, tiling);
+    SetScalars(problem, kernel, tiling);
     PlaceWorkspace(kernel, tiling);
     return tiling;
 }

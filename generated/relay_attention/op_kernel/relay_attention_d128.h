@@ -11,6 +11,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
+ *   AIV  WarmScores           tile t              first kRing steps
  *   AIV  StartRows            tile t              first tile of an item
  *   AIC  ScoreTile            tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile          tile t              waits for kScoreRingReady, sets kProbRingReady
@@ -58,16 +59,16 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 // MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
 constexpr int32_t kProbL1Ready = 4;
-constexpr int32_t kProbRingReadyMTE2Done = 0;  // MTE2_MTE3
-constexpr int32_t kPartialTakenMte2Mte3 = 1;  // MTE2_MTE3, partial: one id per slot
-constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReady = 2;  // MTE2_V, partial: one id per slot
-constexpr int32_t kPartialTakenMte2V = 4;  // MTE2_V, partial: one id per slot
+constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
+constexpr int32_t kProbRingReadyMTE2Done = 2;  // MTE2_MTE3
+constexpr int32_t kPartialTakenMte2V = 0;  // MTE2_V, partial: one id per slot
+constexpr int32_t kScoreReady = 2;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReadyMte2V = 4;  // MTE2_V, partial: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
 constexpr int32_t kProbRingReadyMTE2Taken = 2;  // MTE3_MTE2
-constexpr int32_t kProbFree = 0;  // MTE3_V, prob
-constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial: one id per slot
+constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id per slot
+constexpr int32_t kProbFree = 2;  // MTE3_V, prob
 constexpr int32_t kMaxOutFree = 3;  // MTE3_V, maxOut, sumOut: one id per slot
 constexpr int32_t kResultFree = 5;  // MTE3_V, result: one id per slot
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
@@ -75,9 +76,10 @@ constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
 constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
-constexpr int32_t kProbReady = 0;  // V_MTE3, prob
-constexpr int32_t kMaxOutReady = 1;  // V_MTE3, maxOut, sumOut, partial: one id per slot
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
+constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
+constexpr int32_t kProbReady = 2;  // V_MTE3, prob
+constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, partial: one id per slot
+constexpr int32_t kResultReady = 5;  // V_MTE3, result: one id per slot
 
 // Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
 // order of the stages it is read before it is written again.
@@ -235,11 +237,13 @@ private:
 
     __aicore__ inline void RunVector()
     {
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
@@ -279,6 +283,9 @@ private:
                 vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].overKey = overKey;
                 vectorSteps_[slot].itemSlot = itemSlot;
+                if (overKey && tile < work.tiles && stepsBegun_ <= kRing) {
+                    WarmScores();
+                }
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
                 }
@@ -308,11 +315,13 @@ private:
             }
         }
         MergePartials();
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + slot);
             WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
@@ -613,7 +622,7 @@ private:
                             }
                             Mmad(productL0, leftL0, rightL0,
                                 ProductParams(bandFractals * kFractal, kPaddedHeadSize, depth,
-                                    0 == k1 + k0));
+                                    k1 + k0 == 0));
                             SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                             rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                         }
@@ -633,6 +642,37 @@ private:
             valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
         }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
+    }
+
+    // Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then.
+    __aicore__ inline void WarmScores()
+    {
+        const int64_t firstRow =
+            MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+        const int64_t endRow =
+            MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
+        auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
+        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+        SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+        SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+        PipeBarrier<PIPE_V>();
+        Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
+        WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+        for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
+            const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
+            StoreRows(scoreRingGm_[((stepsBegun_ - 1) * tiling_.rowsPerTask
+                + tiling_.rowsPerTask - tiling_.warmRows + firstRow + r0)
+                * kTileKeys],
+                partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+        }
+        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+        WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+        partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
     }
 
     // Rows have seen no key: the first tile is merged like all others.
@@ -757,21 +797,21 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             LoadRow(partial,
                 outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
                 stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
             // accumulator = accumulator * rescale + partial
             SpreadOverBlocks<2>(resultBlocks_, rescale_[slot * kRowsPerVector + r0],
                 kResultRowsPerStep);
             PipeBarrier<PIPE_V>();
             MulRows<2>(accumulator_[r0 * kPaddedHeadSize], resultBlocks_, stepRows, kPaddedHeadSize,
                 kPaddedHeadSize);
-            WaitFlag<HardEvent::MTE2_V>(kPartialReady + partialSlot_);
+            WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
             PipeBarrier<PIPE_V>();
             Add(accumulator_[r0 * kPaddedHeadSize], accumulator_[r0 * kPaddedHeadSize], partial,
                 stepRows * kPaddedHeadSize);
@@ -801,11 +841,11 @@ private:
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
+                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
@@ -818,10 +858,10 @@ private:
                     kBlockLanes, kBlockLanes);
                 StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, stepRows,
                     kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
+                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
@@ -848,11 +888,11 @@ private:
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
+                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
@@ -875,10 +915,10 @@ private:
                         partial[row * kPaddedHeadSize], runRows, kPaddedHeadSize, kPaddedHeadSize,
                         kPaddedHeadSize);
                 }
+                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
@@ -894,9 +934,9 @@ private:
         for (int64_t part = 0; part < operands.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
+            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             {
                 auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
                 auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
@@ -911,9 +951,9 @@ private:
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedHeadSize);
                 partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
+            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
@@ -969,8 +1009,8 @@ private:
 
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
-    uint32_t productL0Slot_ = 0, valueL1Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0;
-    uint32_t partialSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
+    uint32_t productL0Slot_ = 0, valueL1Slot_ = 0, probL1Slot_ = 0, partialSlot_ = 0;
+    uint32_t scoreSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0, resultSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;

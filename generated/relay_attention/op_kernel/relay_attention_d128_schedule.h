@@ -48,6 +48,8 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a bloc
 constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
+// rows of a score tile that have room where weighted sums arrive
+constexpr int64_t kRowsOfZeros = kResultRowsPerStep * kPaddedHeadSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
@@ -68,6 +70,7 @@ static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
 static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
+static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of scores");
 
 // Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB

@@ -53,6 +53,8 @@ struct RelayAttentionTiling {
     int64_t valueShareStrideU;  // elements between neighbours of valueShare along U
     int64_t valueShareStrideK;  // elements between neighbours of valueShare along K
     int64_t keyCapacityKeyShare;  // keys of a row, at most
+    int64_t warmKeys;  // keys of a slot that scores may go to
+    int64_t warmRows;  // rows of a slot that vector cores store to first
     int64_t outStrideB;  // elements between neighbours of out along B
     int64_t outStrideN;  // elements between neighbours of out along N
     int64_t partialMaxKeyOffset;  // bytes from the workspace to the row maxima of key splits

@@ -650,7 +650,7 @@ private:
                         }
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, kPaddedValueSize, depth,
-                                skippedKeys == k1 + k0));
+                                k1 + k0 == skippedKeys));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }

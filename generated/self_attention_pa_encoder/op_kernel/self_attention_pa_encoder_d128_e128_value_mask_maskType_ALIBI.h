@@ -507,7 +507,7 @@ private:
                         }
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, kPaddedValueSize, depth,
-                                0 == k1 + k0));
+                                k1 + k0 == 0));
                         SetFlag<HardEvent::M_MTE1>(kRightL0Free + rightL0Slot_);
                         rightL0Slot_ = (rightL0Slot_ + 1) % kDoubleBuffer;
                     }
