@@ -36,7 +36,6 @@ _APART = {frozenset(pair) for pair in ((WHOLE, SPLIT), (EARLY, LATE), (WHOLE, LA
 _DECLARED = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(k[^;]*);")
 _VALUE = re.compile(r"(k\w+)\s*=\s*((?:[^,()]|\((?:[^()]|\([^()]*\))*\))+)")
 _CHOICE = re.compile(r"\(([^()?:]+) \? ([^()?:]+) : ([^()?:]+)\)")
-_WHOLE_CHOICE = re.compile(r"\A([^?:]+) \? ([^?:]+) : ([^?:]+)\Z")
 _WORD_OF_MEMBER = re.compile(r"\b\w+_\b")
 _PLACE = re.compile(r"\bk\w+At\b")
 _BRANCH = re.compile(r"if \(tiling_\.splits == 1\)\s*\Z")
@@ -92,9 +91,8 @@ def constants(*texts: str) -> dict[str, int]:
 
 def _number(value: str, known: Mapping[str, int]) -> int | None:
     text = " ".join(value.replace("attndsl::", "").split()).replace("/", "//")
-    chosen = _CHOICE.sub(r"((\2) if (\1) else (\3))", text)
     try:
-        tree = ast.parse(_WHOLE_CHOICE.sub(r"(\2) if (\1) else (\3)", chosen), mode="eval")
+        tree = ast.parse(_CHOICE.sub(r"((\2) if (\1) else (\3))", text), mode="eval")
         return _evaluated(tree.body, known)
     except (SyntaxError, LookupError, ZeroDivisionError):
         return None
