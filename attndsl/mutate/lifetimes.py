@@ -12,7 +12,7 @@ import ast
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attndsl.base.facts import kept
@@ -35,6 +35,7 @@ _APART = {frozenset(pair) for pair in ((WHOLE, SPLIT), (EARLY, LATE), (WHOLE, LA
 }
 _DECLARED = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(k[^;]*);")
 _VALUE = re.compile(r"(k\w+)\s*=\s*((?:[^,()]|\((?:[^()]|\([^()]*\))*\))+)")
+_CHOICE = re.compile(r"\(([^()?:]+) \? ([^()?:]+) : ([^()?:]+)\)")
 _WORD_OF_MEMBER = re.compile(r"\b\w+_\b")
 _PLACE = re.compile(r"\bk\w+At\b")
 _BRANCH = re.compile(r"if \(tiling_\.splits == 1\)\s*\Z")
@@ -49,13 +50,11 @@ _SHARED = (
     "tiling.items = tiling.tasks * tiling.splits;",
     "tiling.blocks = MaxOf(1, MinOf(tiling.items, problem.cores));",
 )
-_OPERATIONS: Mapping[type[ast.AST], Callable[[int, int], int]] = {
+_OPERATIONS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv,
-    ast.Gt: operator.gt,
-    ast.Lt: operator.lt,
 }
 
 
@@ -93,29 +92,10 @@ def constants(*texts: str) -> dict[str, int]:
 def _number(value: str, known: Mapping[str, int]) -> int | None:
     text = " ".join(value.replace("attndsl::", "").split()).replace("/", "//")
     try:
-        return _evaluated(ast.parse(_in_python(text), mode="eval").body, known)
+        tree = ast.parse(_CHOICE.sub(r"((\2) if (\1) else (\3))", text), mode="eval")
+        return _evaluated(tree.body, known)
     except (SyntaxError, LookupError, ZeroDivisionError):
         return None
-
-
-def _in_python(text: str) -> str:
-    """An expression of C++ with its choices, in parentheses or not, as Python writes them."""
-    found, start, depth = "", 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if sign == "(" and depth == 1:
-            found, start = found + text[start : place + 1], place + 1
-        elif sign == ")" and depth == 0:
-            found, start = found + _in_python(text[start:place]), place
-    found += text[start:]
-    parts, depth = [""], 0
-    for sign in found:
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0 and sign in "?:":
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return found if len(parts) != 3 else f"({parts[1]}) if ({parts[0]}) else ({parts[2]})"
 
 
 def _evaluated(node: ast.expr, known: Mapping[str, int]) -> int:
@@ -126,9 +106,11 @@ def _evaluated(node: ast.expr, known: Mapping[str, int]) -> int:
             return known[name]
         case ast.BinOp(left=left, op=sign, right=right):
             return int(_OPERATIONS[type(sign)](_evaluated(left, known), _evaluated(right, known)))
-        case ast.IfExp(test=ast.Compare(left=left, ops=[sign], comparators=[right]), body=body, orelse=other):
-            holds = _OPERATIONS[type(sign)](_evaluated(left, known), _evaluated(right, known))
-            return _evaluated(body if holds else other, known)
+        case ast.IfExp(
+            test=ast.Compare(left=left, ops=[ast.Gt()], comparators=[right]), body=body, orelse=other
+        ):
+            more = _evaluated(left, known) > _evaluated(right, known)
+            return _evaluated(body if more else other, known)
     raise LookupError(ast.dump(node))
 
 
