@@ -12,11 +12,12 @@ item's scalars are those of its attention; so is each stage of a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from attndsl.base.errors import InternalError
-from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
+from attndsl.expr import Compare, Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.attention.cube_buffers import cube_buffers
 from attndsl.lowering.attention.item_turns import turn_of, turns
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
@@ -45,10 +46,11 @@ from attndsl.tile.statements import (
 )
 
 _Attentions = tuple[Context, ...]
+_Part = TypeVar("_Part")
 
 ONE_MORE = "One turn more than the block has items: it drains the pipeline."
 
-_PLACE = Symbol("place")
+_PLACE, _END = Symbol("place"), Symbol("placesEnd")
 _BEFORE, _AFTER = Symbol("before"), Symbol("after")
 
 
@@ -106,7 +108,14 @@ def with_joint_items(contexts: _Attentions) -> _Attentions:
     if not JOINT_ITEMS.is_taken(contexts[0].schedule, contexts, by_itself=True):
         return contexts
     larger = len({each.rows.one_batch_row for each in contexts}) > 1
-    return tuple(_joint(each, larger) for each in contexts)
+    first, *_ = in_order(contexts, lambda context: context)
+    some_drain = not first.rows.one_batch_row
+    return tuple(replace(_joint(each, larger), drains=each is first or some_drain) for each in contexts)
+
+
+def in_order(each: Iterable[_Part], context: Callable[[_Part], Context]) -> list[_Part]:
+    """What there is of two attentions, of the one in front whose tasks do not gather batch rows."""
+    return sorted(each, key=lambda part: not context(part).rows.one_batch_row)
 
 
 def _joint(context: Context, larger_tasks_follow: bool) -> Context:
@@ -150,9 +159,9 @@ def joint_loop(first: ItemParts, second: ItemParts) -> Seq:
             body=seq(_either(over, first.query, second.query), tiles),
         ),
     )
-    end = all_items + minimum(all_items, 1)
-    loop = For(var=_PLACE, end=end, body=body, over_items=True)
-    return seq(*order, Note(text=ONE_MORE), loop)
+    end = Let(symbol=_END, value=all_items + minimum(all_items, 1))
+    loop = For(var=_PLACE, end=_END, body=body, over_items=True)
+    return seq(*order, Note(text=ONE_MORE), end, loop)
 
 
 # The order of items -------------------------------------------------------------------------------------
@@ -180,15 +189,18 @@ def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Ex
 
     Of n items in all m are of the second attention. So many of them come before place p: ``((p + 1) * (m + 1)
     - 1) // (n + 1)``. Behind all items this says that one more of the second attention comes; the turn that
-    drains is one of the first, which is there unless it has no items at all.
+    drains is one of the first. This has items where there are any, a task for each batch row and head, unless
+    its tasks gather batch rows, too.
     """
     first, second = contexts
     runs = _count(second) + 1
+    is_over: Expr = Compare("==", _BEFORE, _count(second))
+    if second.drains:
+        is_over = is_over & (first.items > 0)
 
     def before(place: Expr) -> Expr:
         return ((place + 1) * runs - 1) // (all_items + 1)
 
-    of_first = (_AFTER == _BEFORE) | ((_count(second) == _BEFORE) & (first.items > 0))
     item_of_first = turns(first).begin + (_PLACE - _BEFORE) * BLOCK_COUNT
     turn = select(over, item_of_first, turns(second).begin + _BEFORE * BLOCK_COUNT)
     keys = second.keys.name
@@ -196,7 +208,7 @@ def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Ex
     return [
         Let(symbol=_BEFORE, value=before(_PLACE), why=why),
         Let(symbol=_AFTER, value=before(_PLACE + 1)),
-        Let(symbol=over, value=of_first),
+        Let(symbol=over, value=(_AFTER == _BEFORE) | is_over),
         Let(symbol=turn_of(first), value=turn),
     ]
 

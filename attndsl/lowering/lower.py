@@ -21,7 +21,7 @@ from attndsl.lowering.context.modifiers import Modifier, Modifiers, share_loads_
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
-from attndsl.lowering.joint_items import ONE_MORE, ItemParts, joint_loop, with_joint_items
+from attndsl.lowering.joint_items import ONE_MORE, ItemParts, in_order, joint_loop, with_joint_items
 from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
@@ -213,7 +213,7 @@ def _tiles(given: PhaseInput) -> Seq:
 
 def _joint_loop(inputs: Sequence[PhaseInput]) -> Statement:
     """Every block takes each ``blockCount``-th item of each attention, those of both in one loop."""
-    first, second = sorted(map(_item_parts, inputs), key=lambda each: not each.context.rows.one_batch_row)
+    first, second = in_order(map(_item_parts, inputs), lambda parts: parts.context)
     return joint_loop(first, second)
 
 
@@ -221,10 +221,11 @@ def _item_parts(given: PhaseInput) -> ItemParts:
     context = given.context
     (tiles,) = _tiles(given).body
     assert isinstance(tiles, Pipelined)
-    taken = Let(symbol=ITEM, value=item_of_turn(context, turn_of(context)))
+    item = item_of_turn(context, turn_of(context))
+    taken = [] if item.same(turn_of(context)) else [Let(symbol=ITEM, value=item)]
     return ItemParts(
         context=context,
-        scalars=[taken, *split_and_task(context, ITEM), *_item_scalars(context)],
+        scalars=[*taken, *split_and_task(context, ITEM if taken else item), *_item_scalars(context)],
         of_core=context.rows.rows_of_this_aiv(context),
         query=load_query(context),
         tiles=tiles,

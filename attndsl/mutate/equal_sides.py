@@ -25,7 +25,10 @@ _INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
 _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
 _UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
-_TURNS = re.compile(r"for \(int64_t turn = \w+; turn (<) turnsEnd(); turn \+= (\w+)\)\s*\Z")
+_TURNS = re.compile(
+    r"for \(int64_t (?:turn|place) = \w+; (?:turn|place) (<) (?:turns|places)End();"
+    r" (?:turn \+= (\w+)|\+\+place)\)\s*\Z"
+)
 _LAST_STEP = re.compile(r"== \w+\.steps - 1\b")
 _TWO_SOURCES = re.compile(r"if \((\w+) (>) (\w+)\)\s*\Z")
 _LOADED = re.compile(r"if \((\w+) (?=(?:< )([\w.]+)\))(<) [\w.]+\)\s*\Z")
@@ -48,7 +51,7 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
         if step.start(2) == defect.span.start:  # no step before the first has anything to do
             return replace(defect, span=Span(step.end(3), step.end(3)), after=" + 1")
     if (turns := turns_may_follow(source, statement)) is not None:
-        return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3]}")
+        return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3] or 1}")
     return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
 
 

@@ -15,7 +15,9 @@ from attndsl.mutate.lifetimes import known_constants
 from attndsl.mutate.pieces import single_turns
 from attndsl.mutate.source_model import CallText, StatementText
 
-_TURNS_END = re.compile(r"const int64_t turnsEnd = tiling_\.items \+ MinOf\(tiling_\.items,\s+blockCount_\);")
+_TURNS_END = re.compile(
+    r"const int64_t (turns|places)End = (tiling_\.items|itemsOfBlock) \+ MinOf\(\2,\s+(?:blockCount_|1)\);"
+)
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")
 _STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
@@ -43,10 +45,11 @@ def needless(source: EmittedText, call: CallText) -> bool:
 
 def _of_more_turns(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """More turns to drain the pipeline, of a core in which nothing ends with one."""
-    if not source.match(_TURNS_END, statement):
+    end = source.match(_TURNS_END, statement)
+    if end is None:
         return False
     inside = source.functions[statement.function]
-    users = [each for each in inside if each != statement and "turnsEnd" in source.code_at(each.span)]
+    users = [each for each in inside if each != statement and f"{end[1]}End" in source.code_at(each.span)]
     return len(users) == 1 and turns_may_follow(source, users[0]) is not None
 
 

@@ -107,6 +107,8 @@ def test_a_turn_less_where_one_more_does_nothing() -> None:
     assert found.startswith("for (int64_t turn = blockIndex_; turn < turnsEnd - blockCount_;")
     (found,) = bounds(turns.format("if (earlier.tile == work.steps - 1) { WriteRows(); }"))
     assert "turn <= turnsEnd;" in found
+    places = "for (int64_t place = 0; place < placesEnd; ++place) {\n    Steps(turn);\n}"
+    assert bounds(places)[-1] == places.partition("\n")[0].replace("placesEnd", "placesEnd - 1")
 
 
 def tails(statement: str, plan: str = "") -> list[str]:

@@ -33,10 +33,18 @@ for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {{
 }}"""
 
 
+PLACES = """const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
+for (int64_t place = 0; place < placesEnd; ++place) {{
+    {}
+}}"""
+
+
 def test_turns_that_do_nothing_may_be_more() -> None:
     assert made(TURNS.format("Steps(turn);")) == ["(blockCount_)"]
     writes = "if (earlier.tile == work.steps - 1) { WriteRows(); }"
     assert made(TURNS.format(writes)) == ["(blockCount_)", "(tiling_.items)"]
+    assert made(PLACES.format("Steps(turn);")) == ["(1)"]
+    assert made(PLACES.format(writes)) == ["(1)", "(itemsOfBlock)"]
 
 
 DOUBLING = """for (int64_t lanes = 64; lanes < kTileKeys; lanes *= 2) {

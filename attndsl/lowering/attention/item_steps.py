@@ -49,7 +49,9 @@ def item_steps(context: Context) -> list[Statement]:
     steps = maximum(with_keys, turn_length(context))
     if context.rows.may_be_empty():
         steps = select(TASK_ROWS == 0, 0, steps)
-    return [*lets, Let(symbol=STEPS, value=select(drains(context), context.prefetch, steps))]
+    if context.drains:
+        steps = select(drains(context), context.prefetch, steps)
+    return [*lets, Let(symbol=STEPS, value=steps)]
 
 
 def key_steps(context: Context) -> Expr:

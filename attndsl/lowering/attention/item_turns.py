@@ -59,7 +59,7 @@ def item_of_turn(context: Context, item: Expr) -> Expr:
 
     Where the last items come first, that is the item of the turn before: rounds end with the first one.
     """
-    drains_beyond = context.continuous and not context.last_first
+    drains_beyond = context.continuous and context.drains and not context.last_first
     return minimum(item, context.items - 1) if drains_beyond else item
 
 

@@ -68,7 +68,8 @@ def key_range(context: Context) -> list[Statement]:
         end = end if seen is None else maximum(end, KEY_BEGIN)
         count = ceil_div(KEY_END - KEY_BEGIN, context.tile_keys)
         end = end.mapped(lambda node: KEY_BEGIN if node.same(begin) else None)
-    if context.continuous:  # a name of its own: lengths that it reads are read for certain, and once
+    if context.continuous and context.drains:
+        # a name of its own: lengths that it reads are read for certain, and once
         bounds.append(Let(symbol=_VISIBLE_END, value=end, where=where))
         end = select(drains(context), KEY_BEGIN if begins_late(context) else 0, _VISIBLE_END)
     bounds.append(Let(symbol=KEY_END, value=end, where=where))

@@ -21,6 +21,7 @@ class Context(Emitter):
         rows: its query rows. ``keys``, ``values``: the rows that it attends to.
         continuous: its pipeline goes on from one item to the next.
         waits_first: the cube waits for the probabilities of a tile before it makes scores in its place.
+        drains: of a continuous pipeline, the last turn of a block's loop may be one of its items.
         larger_tasks_follow: of two attentions in one loop over items, tasks of the second have more rows.
         items_before: items of the attentions whose loops come before this one; None for the first.
     """
@@ -33,6 +34,7 @@ class Context(Emitter):
     continuous: bool = False
     items_before: Expr | None = None
     waits_first: bool = False
+    drains: bool = True
     larger_tasks_follow: bool = False
 
     @property

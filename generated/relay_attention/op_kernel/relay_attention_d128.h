@@ -178,15 +178,15 @@ private:
             CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
         const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t place = 0; place < itemsOfBlock + MinOf(itemsOfBlock, 1); ++place) {
+        const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
+        for (int64_t place = 0; place < placesEnd; ++place) {
             // items over keyShare stand evenly among the others: so many come before this place,
             // and the next one
             const int64_t before =
                 ((place + 1) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
             const int64_t after =
                 ((place + 2) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
-            const bool overKey =
-                after == before || itemsOfBlockKeyShare == before && tiling_.itemsKey > 0;
+            const bool overKey = after == before || before == itemsOfBlockKeyShare;
             const int64_t turn =
                 overKey
                     ? blockIndex_ + (place - before) * blockCount_
@@ -255,15 +255,15 @@ private:
             CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
         const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
         // One turn more than the block has items: it drains the pipeline.
-        for (int64_t place = 0; place < itemsOfBlock + MinOf(itemsOfBlock, 1); ++place) {
+        const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
+        for (int64_t place = 0; place < placesEnd; ++place) {
             // items over keyShare stand evenly among the others: so many come before this place,
             // and the next one
             const int64_t before =
                 ((place + 1) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
             const int64_t after =
                 ((place + 2) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
-            const bool overKey =
-                after == before || itemsOfBlockKeyShare == before && tiling_.itemsKey > 0;
+            const bool overKey = after == before || before == itemsOfBlockKeyShare;
             const int64_t turn =
                 overKey
                     ? blockIndex_ + (place - before) * blockCount_
@@ -436,10 +436,9 @@ private:
     __aicore__ inline Item DecodeItemForKeyShare(int64_t turn)
     {
         Item found;
-        const int64_t item = MinOf(turn, tiling_.itemsKeyShare - 1);
         // all tasks of one split follow each other: blocks beside each other have other tasks
-        found.split = item / tiling_.tasksKeyShare;
-        const int64_t task = item % tiling_.tasksKeyShare;
+        found.split = turn / tiling_.tasksKeyShare;
+        const int64_t task = turn % tiling_.tasksKeyShare;
         found.memberPlace = (itemsBegun_ + 1) % kRing * kMaxRows;
         const int64_t memberTile = task % tiling_.memberTiles;
         const int64_t headTask = task / tiling_.memberTiles;
@@ -463,19 +462,15 @@ private:
         found.rowFractals = CeilDiv(found.taskRows, kFractal);
         found.batch = found.members > 0 ? memberRows_[found.memberPlace] : 0;
         const int64_t kvShareMapOfBatch = kvShareMapGm_.GetValue(found.batch);
-        const int64_t visibleEnd =
+        found.keyEnd =
             kvShareMapOfBatch < 0
                 ? 0
                 : MinOf(kvShareLenGm_.GetValue(kvShareMapOfBatch), tiling_.keyCapacityKeyShare);
-        found.keyEnd = turn >= tiling_.itemsKeyShare ? 0 : visibleEnd;
         const int64_t tileTotal = found.taskRows == 0 ? 0 : CeilDiv(found.keyEnd, kTileKeys);
         const int64_t tilesPerSplit = CeilDiv(tileTotal, tiling_.splitsKeyShare);
         found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
-        found.steps =
-            turn >= tiling_.itemsKeyShare
-                ? kPrefetch
-                : (found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1));
+        found.steps = found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1);
         found.keyEntry = listEntry;
         return found;
     }
