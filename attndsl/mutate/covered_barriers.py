@@ -24,7 +24,7 @@ _OVER_ROWS = r"for \(int64_t (\w+) = 0; \1 < {0}; \1 \+= \w+\)"
 _VIEW = re.compile(r"\bauto (\w+) = View<")
 _START = re.compile(
     r"if \(rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
-    r"(?:Duplicate\(\w+_\[(?:itemSlot|\(itemSlot \* 2 \+ \w+\)) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
+    r"(?:Duplicate\(\w+_\[(?:itemSlot|halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
 )
 _LAST_STEP = re.compile(r"if \((\w+)\.tile (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
 _PLACES_LAST = re.compile(r"static_assert\(kPrefetch < kRing,")

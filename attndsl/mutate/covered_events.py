@@ -237,7 +237,11 @@ def _alternates(source: EmittedText, flag: _Flag) -> bool:
         sets, waits = (
             sum(each.verb == verb and each.is_same(flag) for each in flags) for verb in ("Set", "Wait")
         )
-        turns = source.code_at(source.body(function)).count(f"{flag.slot} ^= 1;") if flag.slot else waits
+        turns = (
+            source.code_at(source.body(function)).count(f"{flag.slot} = ({flag.slot} + 1) %")
+            if flag.slot
+            else waits
+        )
         if sets != waits or turns != waits:
             return False
     return True

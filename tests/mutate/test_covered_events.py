@@ -45,7 +45,7 @@ void WriteRows()
 }
 void Merge()
 {
-    CrossCoreSetFlag<0, PIPE_MTE3>(kBefore);
+    CrossCoreSetFlag<kAllCores, PIPE_MTE3>(kBefore);
     CrossCoreWaitFlag(kBefore);
     for (int64_t unit = 0; unit < units; unit += 1) {
         MergeParts();

@@ -68,24 +68,21 @@ def _vector_cores_limit(context: Context) -> bool:
 def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> list[Statement]:
     """All steps of rows, each ``kept`` with the maxima that rows have, and ``taken`` with new ones where
     these are too small; in an item's first tile at once."""
-    b, where, rows, step = (
-        vector_buffers(context),
-        context.where,
-        context.rows_per_vector,
-        context.rows_of_scores,
-    )
+    b, where, step = vector_buffers(context), context.where, context.rows_of_scores
+    steps, has_rows = ceil_div(ROWS, step), ROWS > 0
     read, meaning = read_growth(context), "a row whose sum is no larger has no weight that is too large"
     least = context.inventory.constant("largestSum", _LARGEST_SUM, meaning)
     assert sums.of_tile is not None
-    by_step = sums.of_tile.region(0, ceil_div(ROWS, step), step, step)
-    largest, negated = (whole(each, 0, rows // step) for each in (b.tile_stat, read))
+    by_step = sums.of_tile.region(0, steps, step, step)
+    largest, negated = (whole(each, 0, steps) for each in (b.tile_stat, read))
     tried = seq(
         Fill(dst=whole(b.rescale, tile_row(context, Const(0)), ROWS), value=Const(1.0), where=where),
         no_growth(context),
         in_steps(ROWS, context.rows_of_step, kept, where),
         *sums.if_rows(*sums.of_whole_steps, RowReduce(op="Max", dst=largest, src=by_step)),
     )
-    first = seq(Fill(dst=largest, value=Const(0), where=where))
+    zero = Fill(dst=largest, value=Const(0), where=where)
+    first = seq(If(condition=has_rows, then=seq(zero), where=where))
 
     def again(r0: Expr, count: Expr) -> list[Statement]:
         is_above = IsBelow(symbol=_ABOVE, src=whole(read, R0 // step, 1), bound=-least, where=where)
@@ -98,8 +95,9 @@ def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> 
         Note(text=title),
         in_steps(ROWS, context.rows_of_step, again, where),
     )
+    asked = Alloc(buffers=(read,), body=rest)
     return [
         If(condition=is_later(context), then=tried, otherwise=first, where=where),
-        Alloc(buffers=(read,), body=rest),
+        If(condition=has_rows, then=seq(asked), where=where),
         *sums.if_rows(*sums.added),
     ]

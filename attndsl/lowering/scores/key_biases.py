@@ -135,6 +135,8 @@ def _factor(context: Context, bias: _Bias) -> Expr:
 def _shifts_cancel(context: Context, node: nodes.Node) -> bool:
     """Whether nothing but the softmax sees what is added to all scores of a row behind ``node``."""
     attention, computation = context.attention, context.computation
+    if node not in attention.modifiers:  # of probabilities
+        return False
     behind = attention.modifiers[attention.modifiers.index(node) + 1 :]
     operations = (*computation.epilogue, *(each for term in computation.terms for each in term.operations))
     return (

@@ -792,8 +792,8 @@ private:
         const int64_t keys = keysOfTile - skippedKeys;
         CrossCoreWaitFlag(kScoreRingReady);
         if (tile > 0) {
-            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
             PipeBarrier<PIPE_V>();
+            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
             Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
                 kRowsPerVector / kRowsPerStep * kBlockLanes);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -879,125 +879,132 @@ private:
                 WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
                     kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
             }
-        } else {
+        } else if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(tileStat_, 0.0f, kRowsPerVector / kRowsPerStep);
+            Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
         }
-        WaitFlag<HardEvent::S_V>(kGrownFree);
-        PipeBarrier<PIPE_V>();
-        Muls(grown_, tileStat_, -1.0f, kRowsPerVector / kRowsPerStep);
-        SetFlag<HardEvent::V_S>(kGrownReady);
-        // an item's first tile, and rows with a score far above their maximum, which are rare
-        WaitFlag<HardEvent::V_S>(kGrownReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
-            if (aboveLimit || tile == 0) {
-                {
-                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    LoadRows(score,
-                        scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                            * kTileKeys
+        if (rows > 0) {
+            WaitFlag<HardEvent::S_V>(kGrownFree);
+            PipeBarrier<PIPE_V>();
+            Muls(grown_, tileStat_, -1.0f, CeilDiv(rows, kRowsPerStep));
+            SetFlag<HardEvent::V_S>(kGrownReady);
+            // an item's first tile, and rows with a score far above their maximum, which are rare
+            WaitFlag<HardEvent::V_S>(kGrownReady);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
+                if (aboveLimit || tile == 0) {
+                    {
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        LoadRows(score,
+                            scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask
+                                + rowBegin + r0)
+                                * kTileKeys
+                                + skippedKeys],
+                            stepRows, keys, kTileKeys, kTileKeys);
+                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                        const int64_t span =
+                            (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                        // score * qkScale  (spec line 252)
+                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                        Muls(score, score, float(tiling_.qkScale), span);
+                        // score = -inf where the query does not see the key  (spec line 184)
+                        if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
+                            PipeBarrier<PIPE_V>();
+                            for (int64_t row = 0; row < stepRows; ++row) {
+                                const int64_t queryIndex =
+                                    work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                                FillInterval(score[row * kTileKeys],
+                                    MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys,
+                                    -__builtin_inff());
+                            }
+                        }
+                        if (work.firstQuery + (rowBegin + r0 + stepRows - 1) / work.heads
+                            - tiling_.windowSize + 1
+                            > firstKey) {
+                            PipeBarrier<PIPE_V>();
+                            for (int64_t row = 0; row < stepRows; ++row) {
+                                const int64_t queryIndex =
+                                    work.firstQuery + (rowBegin + r0 + row) / work.heads;
+                                FillInterval(score[row * kTileKeys], 0,
+                                    MinOf(keys,
+                                        MaxOf(0, queryIndex - tiling_.windowSize + 1 - firstKey)),
+                                    -__builtin_inff());
+                            }
+                        }
+                        // Lanes after the last key are excluded from the maximum, and from the sum.
+                        if (keys % kRepeatLanes != 0) {
+                            PipeBarrier<PIPE_V>();
+                            FillLanes(score[keys / kRepeatLanes * kRepeatLanes],
+                                keys % kRepeatLanes, -__builtin_inff(), stepRows, kTileKeys);
+                        }
+                        // newMax = max(rowMax, row maximum of the tile less what it may grow by);
+                        // rescale = rowMax - newMax
+                        if (kFoldedLanes * kBlockLanes > keys) {
+                            Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                        }
+                        PipeBarrier<PIPE_V>();
+                        MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                        PipeBarrier<PIPE_V>();
+                        MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes,
+                            kFoldedLanes);
+                        PipeBarrier<PIPE_V>();
+                        MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes),
+                            kRepeatLanes, kBlockLanes, kRepeatLanes);
+                        PipeBarrier<PIPE_V>();
+                        Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f),
+                            stepRows);
+                        PipeBarrier<PIPE_V>();
+                        Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
+                        PipeBarrier<PIPE_V>();
+                        Sub(rescale_[slot * kRowsPerVector + r0],
+                            rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
+                        // score = exp(score - newMax)
+                        SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
+                        PipeBarrier<PIPE_V>();
+                        SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                        // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+                        WholeReduceSum(
+                            growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                            rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
+                        PipeBarrier<PIPE_V>();
+                        Exp(score, score, span);
+                        // rescale = exp(rowMax - newMax)
+                        Exp(rescale_[slot * kRowsPerVector + r0],
+                            rescale_[slot * kRowsPerVector + r0], stepRows);
+                        CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
+                        // each row's sum folded to 8 lanes, reduced once after the loop
+                        if (kFoldedLanes * kBlockLanes > keys) {
+                            Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                        }
+                        PipeBarrier<PIPE_V>();
+                        SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                        PipeBarrier<PIPE_V>();
+                        SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
+                            kBlockLanes, kFoldedLanes);
+                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                        Cast(prob_, score, RoundMode::CAST_RINT, span);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+                        StoreRows(
+                            probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys
                             + skippedKeys],
-                        stepRows, keys, kTileKeys, kTileKeys);
-                    SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                    const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                    // score * qkScale  (spec line 252)
-                    WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                    Muls(score, score, float(tiling_.qkScale), span);
-                    // score = -inf where the query does not see the key  (spec line 184)
-                    if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t row = 0; row < stepRows; ++row) {
-                            const int64_t queryIndex =
-                                work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                            FillInterval(score[row * kTileKeys],
-                                MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys,
-                                -__builtin_inff());
-                        }
-                    }
-                    if (work.firstQuery + (rowBegin + r0 + stepRows - 1) / work.heads
-                        - tiling_.windowSize + 1
-                        > firstKey) {
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t row = 0; row < stepRows; ++row) {
-                            const int64_t queryIndex =
-                                work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                            FillInterval(score[row * kTileKeys], 0,
-                                MinOf(keys,
-                                    MaxOf(0, queryIndex - tiling_.windowSize + 1 - firstKey)),
-                                -__builtin_inff());
-                        }
-                    }
-                    // Lanes after the last key are excluded from the maximum, and from the sum.
-                    if (keys % kRepeatLanes != 0) {
-                        PipeBarrier<PIPE_V>();
-                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                            -__builtin_inff(), stepRows, kTileKeys);
-                    }
-                    // newMax = max(rowMax, row maximum of the tile less what it may grow by);
-                    // rescale = rowMax - newMax
-                    if (kFoldedLanes * kBlockLanes > keys) {
-                        Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                            prob_, stepRows, keys, kTileKeys, kTileKeys);
+                        SetFlag<HardEvent::MTE3_V>(kProbFree);
+                        SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                     }
                     PipeBarrier<PIPE_V>();
-                    MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                    PipeBarrier<PIPE_V>();
-                    MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                        kFoldedLanes);
-                    PipeBarrier<PIPE_V>();
-                    MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                        kBlockLanes, kRepeatLanes);
-                    PipeBarrier<PIPE_V>();
-                    Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
-                    PipeBarrier<PIPE_V>();
-                    Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
-                    PipeBarrier<PIPE_V>();
-                    Sub(rescale_[slot * kRowsPerVector + r0],
-                        rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-                    // score = exp(score - newMax)
-                    SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-                    PipeBarrier<PIPE_V>();
-                    SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                    // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
-                    WholeReduceSum(
-                        growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
-                        rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
-                    PipeBarrier<PIPE_V>();
-                    Exp(score, score, span);
-                    // rescale = exp(rowMax - newMax)
-                    Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                        stepRows);
-                    CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-                    // each row's sum folded to 8 lanes, reduced once after the loop
-                    if (kFoldedLanes * kBlockLanes > keys) {
-                        Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-                    }
-                    PipeBarrier<PIPE_V>();
-                    SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                    PipeBarrier<PIPE_V>();
-                    SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
-                        kBlockLanes, kFoldedLanes);
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                    Cast(prob_, score, RoundMode::CAST_RINT, span);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                    StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys
-                        + skippedKeys],
-                        prob_, stepRows, keys, kTileKeys, kTileKeys);
-                    SetFlag<HardEvent::MTE3_V>(kProbFree);
-                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
+                    SumOfBlocks(tileSum_[r0], sumBlocks_[r0 * kBlockLanes],
+                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
                 }
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(tileSum_[r0], sumBlocks_[r0 * kBlockLanes],
-                    CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
             }
+            SetFlag<HardEvent::S_V>(kGrownFree);
         }
-        SetFlag<HardEvent::S_V>(kGrownFree);
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Mul(rowSum_[itemSlot * kRowsPerVector], rowSum_[itemSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -1014,6 +1021,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < steps - 1) {
             WaitFlag<HardEvent::S_V>(kGrownFree);
+            PipeBarrier<PIPE_V>();
             CopyLanes(grown_,
                 growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
                 kRowsPerVector / kRowsPerStep * kBlockLanes);

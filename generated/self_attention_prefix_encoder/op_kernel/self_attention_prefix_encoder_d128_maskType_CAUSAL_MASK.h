@@ -697,8 +697,8 @@ private:
                     kRepeatLanes));
         CrossCoreWaitFlag(kScoreRingReady);
         if (tile > work.halves - 1) {
-            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
             PipeBarrier<PIPE_V>();
+            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
             Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
                 kRowsPerVector / kRowsPerStep * kBlockLanes);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -791,133 +791,139 @@ private:
                 WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
                     kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
             }
-        } else {
+        } else if (rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(tileStat_, 0.0f, kRowsPerVector / kRowsPerStep);
+            Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
         }
-        WaitFlag<HardEvent::S_V>(kGrownFree);
-        PipeBarrier<PIPE_V>();
-        Muls(grown_, tileStat_, -1.0f, kRowsPerVector / kRowsPerStep);
-        SetFlag<HardEvent::V_S>(kGrownReady);
-        // an item's first tile, and rows with a score far above their maximum, which are rare
-        WaitFlag<HardEvent::V_S>(kGrownReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-            const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
-            if (aboveLimit || tile < work.halves) {
-                {
-                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    LoadRows(score,
-                        scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                            * kTileKeys],
-                        stepRows, keys, kTileKeys, kTileKeys);
-                    SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                    const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                    // score * qkScale  (spec line 252)
-                    WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                    Muls(score, score, float(tiling_.qkScale), span);
-                    // score = -inf where the query does not see the key  (spec line 183)
-                    if (work.kvSeqLenOfBatch - work.seqLenOfBatch + firstQuery
-                        + (rowBegin + r0) / work.heads + 1
-                        < firstKey + keys) {
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t row = 0; row < stepRows; ++row) {
-                            const int64_t queryIndex =
-                                firstQuery + (rowBegin + r0 + row) / work.heads;
-                            FillInterval(score[row * kTileKeys],
-                                MinOf(keys,
-                                    MaxOf(0,
-                                        work.kvSeqLenOfBatch - work.seqLenOfBatch + queryIndex
-                                            + 1 - firstKey)),
-                                keys, -__builtin_inff());
+        if (rows > 0) {
+            WaitFlag<HardEvent::S_V>(kGrownFree);
+            PipeBarrier<PIPE_V>();
+            Muls(grown_, tileStat_, -1.0f, CeilDiv(rows, kRowsPerStep));
+            SetFlag<HardEvent::V_S>(kGrownReady);
+            // an item's first tile, and rows with a score far above their maximum, which are rare
+            WaitFlag<HardEvent::V_S>(kGrownReady);
+            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
+                if (aboveLimit || tile < work.halves) {
+                    {
+                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        LoadRows(score,
+                            scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask
+                                + rowBegin + r0)
+                                * kTileKeys],
+                            stepRows, keys, kTileKeys, kTileKeys);
+                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                        const int64_t span =
+                            (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                        // score * qkScale  (spec line 252)
+                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+                        Muls(score, score, float(tiling_.qkScale), span);
+                        // score = -inf where the query does not see the key  (spec line 183)
+                        if (work.kvSeqLenOfBatch - work.seqLenOfBatch + firstQuery
+                            + (rowBegin + r0) / work.heads + 1
+                            < firstKey + keys) {
+                            PipeBarrier<PIPE_V>();
+                            for (int64_t row = 0; row < stepRows; ++row) {
+                                const int64_t queryIndex =
+                                    firstQuery + (rowBegin + r0 + row) / work.heads;
+                                FillInterval(score[row * kTileKeys],
+                                    MinOf(keys,
+                                        MaxOf(0,
+                                            work.kvSeqLenOfBatch - work.seqLenOfBatch
+                                                + queryIndex + 1 - firstKey)),
+                                    keys, -__builtin_inff());
+                            }
                         }
-                    }
-                    // Lanes after the last key are excluded from the maximum, and from the sum.
-                    if (keys % kRepeatLanes != 0) {
+                        // Lanes after the last key are excluded from the maximum, and from the sum.
+                        if (keys % kRepeatLanes != 0) {
+                            PipeBarrier<PIPE_V>();
+                            FillLanes(score[keys / kRepeatLanes * kRepeatLanes],
+                                keys % kRepeatLanes, -__builtin_inff(), stepRows, kTileKeys);
+                        }
+                        // newMax = max(rowMax, row maximum of the tile less what it may grow by);
+                        // rescale = rowMax - newMax
+                        if (kFoldedLanes * kBlockLanes > keys) {
+                            Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
+                        }
                         PipeBarrier<PIPE_V>();
-                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                            -__builtin_inff(), stepRows, kTileKeys);
+                        MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                        PipeBarrier<PIPE_V>();
+                        MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes,
+                            kFoldedLanes);
+                        PipeBarrier<PIPE_V>();
+                        MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes),
+                            kRepeatLanes, kBlockLanes, kRepeatLanes);
+                        PipeBarrier<PIPE_V>();
+                        Adds(tileStat_, tileStat_,
+                            float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f), stepRows);
+                        PipeBarrier<PIPE_V>();
+                        Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
+                        PipeBarrier<PIPE_V>();
+                        Sub(rescale_[slot * kRowsPerVector + r0],
+                            rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+                        // score = exp(score - newMax)
+                        SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
+                        PipeBarrier<PIPE_V>();
+                        SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                        // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
+                        WholeReduceSum(
+                            growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
+                            rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
+                        PipeBarrier<PIPE_V>();
+                        Exp(score, score, span);
+                        // rescale = exp(rowMax - newMax)
+                        Exp(rescale_[slot * kRowsPerVector + r0],
+                            rescale_[slot * kRowsPerVector + r0], stepRows);
+                        CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+                        // each row's sum folded to 8 lanes, reduced once after the loop
+                        if (kFoldedLanes * kBlockLanes > keys) {
+                            Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                        }
+                        PipeBarrier<PIPE_V>();
+                        SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+                        PipeBarrier<PIPE_V>();
+                        SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
+                            kBlockLanes, kFoldedLanes);
+                        // the blocks of a column of fractals, a group, follow each other, row by
+                        // row
+                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+                        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+                            Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                                RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                                UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
+                                    kTileKeys / kBlockLanes));
+                        }
+                        SetFlag<HardEvent::V_MTE3>(kProbReady);
+                        const int64_t columnGroups = CeilDiv(keys, kFractal);
+                        WaitFlag<HardEvent::V_MTE3>(kProbReady);
+                        for (int64_t column = 0;
+                             column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                             ++column) {
+                            StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                                + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                                prob_[column * kGroupPitch],
+                                CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
+                                stepRows * kFractal,
+                                kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                                kRowsPerStep * kFractal);
+                        }
+                        SetFlag<HardEvent::MTE3_V>(kProbFree);
+                        SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                     }
-                    // newMax = max(rowMax, row maximum of the tile less what it may grow by);
-                    // rescale = rowMax - newMax
-                    if (kFoldedLanes * kBlockLanes > keys) {
-                        Duplicate(lanes_, float(kLowest), stepRows * kFoldedLanes);
-                    }
                     PipeBarrier<PIPE_V>();
-                    MaxOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                    PipeBarrier<PIPE_V>();
-                    MaxOfBlocks(rowBlocks_, lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                        kFoldedLanes);
-                    PipeBarrier<PIPE_V>();
-                    MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
-                        kBlockLanes, kRepeatLanes);
-                    PipeBarrier<PIPE_V>();
-                    Adds(tileStat_, tileStat_,
-                        float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f), stepRows);
-                    PipeBarrier<PIPE_V>();
-                    Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
-                    PipeBarrier<PIPE_V>();
-                    Sub(rescale_[slot * kRowsPerVector + r0],
-                        rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-                    // score = exp(score - newMax)
-                    SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
-                    PipeBarrier<PIPE_V>();
-                    SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                    // growth = sum of rowMax - newMax, 0 where no maximum of these rows grew
-                    WholeReduceSum(
-                        growth_[(slot * kRowsPerVector + r0) / kRowsPerStep * kBlockLanes],
-                        rescale_[slot * kRowsPerVector + r0], stepRows, 1, 1, 1, kRepeatBlocks);
-                    PipeBarrier<PIPE_V>();
-                    Exp(score, score, span);
-                    // rescale = exp(rowMax - newMax)
-                    Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
-                        stepRows);
-                    CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-                    // each row's sum folded to 8 lanes, reduced once after the loop
-                    if (kFoldedLanes * kBlockLanes > keys) {
-                        Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-                    }
-                    PipeBarrier<PIPE_V>();
-                    SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                    PipeBarrier<PIPE_V>();
-                    SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
-                        kBlockLanes, kFoldedLanes);
-                    // the blocks of a column of fractals, a group, follow each other, row by row
-                    WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                    for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                        Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
-                            RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                            UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
-                                kTileKeys / kBlockLanes));
-                    }
-                    SetFlag<HardEvent::V_MTE3>(kProbReady);
-                    const int64_t columnGroups = CeilDiv(keys, kFractal);
-                    WaitFlag<HardEvent::V_MTE3>(kProbReady);
-                    for (int64_t column = 0;
-                         column < MinOf(kRepeatLanes / kFractal, columnGroups);
-                         ++column) {
-                        StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                            + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
-                            prob_[column * kGroupPitch],
-                            CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
-                            stepRows * kFractal,
-                            kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
-                            kRowsPerStep * kFractal);
-                    }
-                    SetFlag<HardEvent::MTE3_V>(kProbFree);
-                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
+                    SumOfBlocks(tileSum_[r0], sumBlocks_[r0 * kBlockLanes],
+                        CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
                 }
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(tileSum_[r0], sumBlocks_[r0 * kBlockLanes],
-                    CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
             }
+            SetFlag<HardEvent::S_V>(kGrownFree);
         }
-        SetFlag<HardEvent::S_V>(kGrownFree);
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            PipeBarrier<PIPE_V>();
             Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
                 rescale_[slot * kRowsPerVector], rows);
             PipeBarrier<PIPE_V>();
@@ -942,6 +948,7 @@ private:
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < work.steps - work.halves) {
             WaitFlag<HardEvent::S_V>(kGrownFree);
+            PipeBarrier<PIPE_V>();
             CopyLanes(grown_,
                 growth_[(slot + work.halves) % kRing
                     * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
