@@ -134,8 +134,8 @@ def test_attentions_that_decode_otherwise_have_a_function_each_for_items_of_one_
     (own, share), lines, (tile,) = written(both(decoded("Key"), decoded("KeyShare", batch=5)))
     assert [each.name for each in (own, share)] == ["DecodeItemForKey", "DecodeItemForKeyShare"]
     assert [each.doc for each in (own, share)] == [
-        "Of the attention over key.",
-        "Of the attention over keyShare.",
+        "An item of the attention over key.",
+        "An item of the attention over keyShare.",
     ]
     assert own.parameters == share.parameters == ("int64_t turn",)
     assert own.lines[0] == share.lines[0] == "Item found;"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from attndsl.codegen.names.members import constant
 from attndsl.lowering.emit.workspace_rings import AWAIT_PROBABILITIES
@@ -25,6 +25,17 @@ _SHARED = "Buffers with one lifetime share an event, named after the first."
 
 
 _FLAGS = "Cross-core flags. Ready: a slot of the ring is written."
+_KINDS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (
+        lambda name: name.endswith("Again"),
+        "Again: the cube may add the sums of the item's next tile to its slot.",
+    ),
+    (lambda name: name.endswith("Warm"), "Warm: L2 holds a slot, to which vector cores stored zeros."),
+    (
+        lambda name: name.startswith("before"),
+        "Before: all cores of a kind have done what comes before a stage.",
+    ),
+)
 _IN_ORDER = "in the order of the stages it is read before it is written again."
 
 
@@ -35,11 +46,13 @@ def flag_legend(program: Program) -> str:
     )
     waits = (each for item in waiting for each in item.walk() if isinstance(each, WaitCrossFlag))
     flags = dict.fromkeys(constant(each.name) for each in waits)
+    told = [text for applies, text in _KINDS if any(map(applies, program.flags))]
+    kinds = " ".join([_FLAGS, *told])
     if not flags:
-        return f"{_FLAGS} None says that a slot is free: {_IN_ORDER}"
+        return f"{kinds} None says that a slot is free: {_IN_ORDER}"
     also = f"{' and '.join(flags)} also {'frees' if len(flags) == 1 else 'free'}"
     slot = "the tile's slot of the score ring, which has kPrefetch slots"
-    return f"{_FLAGS} {also} {slot}. No other flag frees a slot: {_IN_ORDER}"
+    return f"{kinds} {also} {slot}. No other flag frees a slot: {_IN_ORDER}"
 
 
 def event_legend(program: Program, spelled: Mapping[str, str]) -> str:

@@ -121,11 +121,15 @@ def first_of_both(branch: If) -> Barrier | None:
 
 
 def why_pipes_meet(branch: If) -> Iterator[str]:
-    """The comment of a branch that does nothing but make pipes meet."""
+    """The comment of a branch that does nothing but make pipes meet, or end a lifetime."""
     events = [item for item in branch.then.walk() if isinstance(item, SetEvent)]
     if not events or branch.otherwise is not None or len(events) != len(branch.then.body):
         return
     first, second = events[0].source.value, events[0].target.value
+    if not events[0].name.endswith("Done"):
+        names = " and ".join(dict.fromkeys(buffer.name for item in events for buffer in item.buffers))
+        yield f"// The last use of {names} in this item: its slot may be filled again."
+        return
     yield f"// Without rows the loop does not order {first} before {second}; the flag below needs that order."
 
 

@@ -443,7 +443,9 @@ class Writer:
             spelling = (self._inner if stage.name in self._shared.functions else self)._spelling
             yield Function(
                 name=name,
-                doc="" if name == FUNCTION else f"Of the attention over {keys_of(stage.attention_name)}.",
+                doc=""
+                if name == FUNCTION
+                else f"An item of the attention over {keys_of(stage.attention_name)}.",
                 parameters=(*parameters, f"int64_t {scalar(decoding.given)}"),
                 lines=tuple(self._spelled(spelling)._decoding_lines(decoding)),
             )

@@ -120,6 +120,9 @@ def count_halves(context: Context) -> list[Statement]:
     however many heads they are."""
     if not context.halves:
         return []
+    context.inventory.require(
+        context.ring > context.most_halves, "the maxima of a half's next tile have a slot of their own"
+    )
     return [
         Let(
             symbol=HALVES,

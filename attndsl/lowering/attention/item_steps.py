@@ -22,7 +22,7 @@ def last_step(context: Context) -> Expr:
 
 def is_later(context: Context) -> Expr:
     """Whether a step is none of the first."""
-    return Compare(">", TILE, turn_length(context) - 1)
+    return Compare(">=", TILE, HALVES) if context.halves else TILE > 0
 
 
 def is_followed(context: Context) -> Expr:

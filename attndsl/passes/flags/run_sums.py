@@ -76,7 +76,8 @@ class RunSums:
     @property
     def is_later(self) -> Expr:
         """Whether an iteration is none of the first of a run."""
-        return Compare(">", self.loop.var, self.loop.turn - 1)
+        one = self.loop.turn.same(Const(1))
+        return self.loop.var > 0 if one else Compare(">=", self.loop.var, self.loop.turn)
 
     @property
     def is_followed(self) -> Expr:

@@ -85,8 +85,9 @@ constexpr int32_t kProbReady = 3;  // V_MTE3, prob
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
 constexpr int32_t kMaxOutReady = 5;  // V_MTE3, maxOut, sumOut, rowsOut
 
-// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
-// order of the stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Before: all cores of a kind have done
+// what comes before a stage. None says that a slot is free: in the order of the stages it is read
+// before it is written again.
 constexpr uint16_t kKeyRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;

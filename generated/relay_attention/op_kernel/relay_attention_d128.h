@@ -81,8 +81,9 @@ constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, partial: one id per slot
 constexpr int32_t kResultReady = 5;  // V_MTE3, result: one id per slot
 
-// Cross-core flags. Ready: a slot of the ring is written. None says that a slot is free: in the
-// order of the stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Before: all cores of a kind have done
+// what comes before a stage. None says that a slot is free: in the order of the stages it is read
+// before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;
@@ -327,7 +328,7 @@ private:
         }
     }
 
-    // What the functions that stages of several attentions share take from each.
+    // Operands of one attention, for the stages that both have.
     struct StageOperands {
         GlobalTensor<T> &keyGm;
         GlobalTensor<T> &valueGm;
@@ -391,17 +392,17 @@ private:
         int64_t firstHead;  // first query head of the task
         int64_t heads;  // query heads of the task
         int64_t taskRows;  // query rows of the task
-        int64_t rowFractals;  // ceil_div(taskRows, fractal)
+        int64_t rowFractals;  // fractals of 16 rows that the task's rows fill
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
         int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
-        int64_t keyEntry;  // batch or listEntry
+        int64_t keyEntry;  // which tensors of the lists have its keys and values
         int64_t memberPlace;  // where its members begin in memberRows, over keyShare
         int64_t members;  // batch rows of the task, over keyShare
     };
 
-    // Of the attention over key.
+    // An item of the attention over key.
     __aicore__ inline Item DecodeItemForKey(int64_t turn)
     {
         Item found{};
@@ -432,7 +433,7 @@ private:
         return found;
     }
 
-    // Of the attention over keyShare.
+    // An item of the attention over keyShare.
     __aicore__ inline Item DecodeItemForKeyShare(int64_t turn)
     {
         Item found;

@@ -82,9 +82,11 @@ constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
 constexpr int32_t kMaxOutReadyVMte3 = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
-// Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
-// of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
-// stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
+// item's next tile to its slot. Warm: L2 holds a slot, to which vector cores stored zeros. Before:
+// all cores of a kind have done what comes before a stage. kProbRingReady also frees the tile's
+// slot of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of
+// the stages it is read before it is written again.
 constexpr uint16_t kOutRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -451,8 +453,7 @@ private:
                 SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
             }
-            // Without rows the loop does not order MTE1 before MTE2; the flag below needs that
-            // order.
+            // The last use of queryL1 in this item: its slot may be filled again.
             if (tile >= work.keySteps - work.halves) {
                 SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             }
@@ -531,12 +532,12 @@ private:
                 probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            if (tile > work.halves - 1 && band == 0) {
+            if (tile >= work.halves && band == 0) {
                 CrossCoreWaitFlag(kOutRingAgain);
             }
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             {
-                if (tile > work.halves - 1) {
+                if (tile >= work.halves) {
                     SetAtomicAdd<float>();
                 }
                 StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
@@ -547,7 +548,7 @@ private:
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
-        // Without rows the loop does not order MTE1 before MTE2; the flag below needs that order.
+        // The last use of valueL1 in this item: its slot may be filled again.
         if (halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
@@ -654,7 +655,7 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile > work.halves - 1 ? 0 - kGrowthLimit : 0.0f),
+            Adds(tileStat_, tileStat_, float(tile >= work.halves ? 0 - kGrowthLimit : 0.0f),
                 stepRows);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);

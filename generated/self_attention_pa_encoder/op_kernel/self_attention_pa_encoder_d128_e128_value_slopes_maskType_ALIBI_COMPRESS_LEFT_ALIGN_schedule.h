@@ -55,7 +55,8 @@ constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
     "kTileKeys: a multiple of 64 from 64 to 512; one repeat has the folded lanes of a row");
-static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
+static_assert(kRing >= 3 && kRing <= 8,
+    "kRing: from 3 to 8; the maxima of a half's next tile have a slot of their own");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "kRowsPerStep: a multiple of 8 from 8 to 64; one repeat has a number of each row of a "
     "step");

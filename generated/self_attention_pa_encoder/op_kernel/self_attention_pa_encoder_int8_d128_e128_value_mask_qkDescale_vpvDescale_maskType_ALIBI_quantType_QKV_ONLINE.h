@@ -79,9 +79,10 @@ constexpr int32_t kProbReady = 0;  // V_MTE3, prob
 constexpr int32_t kResultReady = 1;  // V_MTE3, result: one id per slot
 constexpr int32_t kMaxOutReady = 3;  // V_MTE3, maxOut, sumOut, rowsOut: one id per slot
 
-// Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
-// of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
-// stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Before: all cores of a kind have done
+// what comes before a stage. kProbRingReady also frees the tile's slot of the score ring, which has
+// kPrefetch slots. No other flag frees a slot: in the order of the stages it is read before it is
+// written again.
 constexpr uint16_t kScoreRingReady = 0;
 constexpr uint16_t kProbRingReady = 1;
 constexpr uint16_t kOutRingReady = 2;

@@ -81,9 +81,11 @@ constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
 constexpr int32_t kMaxOutReadyVMte3 = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
-// Cross-core flags. Ready: a slot of the ring is written. kProbRingReady also frees the tile's slot
-// of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
-// stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
+// item's next tile to its slot. Warm: L2 holds a slot, to which vector cores stored zeros. Before:
+// all cores of a kind have done what comes before a stage. kProbRingReady also frees the tile's
+// slot of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of
+// the stages it is read before it is written again.
 constexpr uint16_t kOutRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
