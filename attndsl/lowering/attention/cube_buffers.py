@@ -57,12 +57,11 @@ def cube_buffers(context: Context) -> CubeBuffers:
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
     # those of the next item arrive while the last are in use, unless L1 and events are short
     queries = _slots(context.schedule.query_slots, 2 if context.continuous and not keeps_keys(context) else 1)
+    query_rows = f"query rows of {'a half' if context.halves else 'the task'}, Nz"
     depth = maximum(base_k, size) if holds_query(context) else base_k
     l1, l0a, l0b, l0c = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
     return CubeBuffers(
-        query=buffer(
-            "queryL1", l1, dtype, rows * size, "query rows of the task, Nz", queries, by_step=context.halves
-        ),
+        query=buffer("queryL1", l1, dtype, rows * size, query_rows, queries, by_step=context.halves),
         key=buffer("keyL1", l1, dtype, in_l1_of_keys, "key block, Nz", key_slots),
         prob=buffer(
             "probL1",

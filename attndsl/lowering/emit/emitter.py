@@ -304,8 +304,9 @@ class Emitter:
 
     @property
     def max_rows(self) -> Named:
-        """Query rows of one task, at most."""
-        return self._option(MAX_ROWS, "max_rows", "query rows of one task, at most")
+        """Query rows of one task, or of a half of one, at most."""
+        of = "a half of a task" if self.halves else "one task"
+        return self._option(MAX_ROWS, "max_rows", f"query rows of {of}, at most")
 
     @property
     def rows_per_band(self) -> Named:

@@ -181,7 +181,7 @@ inline SelfAttentionTiling OneBlock()
 
 // What a plan knows of a kernel: the constants of its schedule, 0 where it has none of a name.
 struct Kernel {
-    int64_t maxRows = 0;  // query rows of one task, at most
+    int64_t maxRows = 0;  // query rows of a half of a task, at most
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most

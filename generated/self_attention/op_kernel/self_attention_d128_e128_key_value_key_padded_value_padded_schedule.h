@@ -30,7 +30,7 @@ constexpr int64_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
-constexpr int64_t kMaxRows = 256;  // query rows of one task, at most
+constexpr int64_t kMaxRows = 256;  // query rows of a half of a task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results
@@ -152,7 +152,7 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlotBytes,
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
-    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of the task, Nz
+    kQueryL1SlotBytes = kMaxRows * kPaddedHeadSize * 2,  // 2 slots: query rows of a half, Nz
     kKeyL1SlotBytes = kKeyBlock * 2,  // 2 slots: key block, Nz
     kValueL1SlotBytes = kTileKeys * kPaddedValueSize * 2,  // values of a key tile, Nz
     // 2 slots: probabilities of a band of rows, Nz
