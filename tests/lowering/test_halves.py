@@ -43,6 +43,7 @@ def taken(*scores: Change, **options: Any) -> bool:
         ({"max_rows": 128, "sums": "workspace"}, "with 128 rows a task or fewer"),
         ({"task_rows": "most"}, 'with "most" rows a task'),
         ({"ring": 2}, "with fewer than 3 slots a ring"),
+        ({"query_slots": 1}, "with one slot of queries"),
     ],
 )
 def test_a_schedule_that_cannot_have_them_is_refused(options: dict[str, Any], why: str) -> None:

@@ -71,6 +71,8 @@ ALTERNATING_HALVES = Way[Context](
         ('with "most" rows a task', lambda context: context.schedule.task_rows != "even"),
         # the maxima of the tile after the next are known when the sums of a tile have come
         ("with fewer than 3 slots a ring", lambda context: context.schedule.ring < 3),
+        # each half has its own
+        ("with one slot of queries", lambda context: context.schedule.query_slots == 1),
     ),
 )
 
