@@ -260,26 +260,15 @@ def _runs_before(source: EmittedText, early: str, late: str) -> bool:
         if call.name in source.functions
     ]
     places = [place for place, name in own if name == early]
-    leading = [place for place, name in own if name != early and late in _reached(source, name)]
+    leading = [place for place, name in own if name != early and late in source.reached(name)]
     return (
         len(places) == 1
         and bool(leading)
         and min(leading) > places[0]
         and source.is_straight(places[0], source.body(root))
-        and late not in _reached(source, early)
-        and callers.get(late, set()) <= _reached(source, root) | {root}
+        and late not in source.reached(early)
+        and callers.get(late, set()) <= source.reached(root) | {root}
     )
-
-
-def _reached(source: EmittedText, function: str) -> frozenset[str]:
-    """A function with all that it calls."""
-    found, waiting = set[str](), [function]
-    while waiting:
-        name = waiting.pop()
-        if name in source.functions and name not in found:
-            found.add(name)
-            waiting += [call.name for each in source.functions[name] for call in source.calls(each.span)]
-    return frozenset(found)
 
 
 def _is_ordered_by_parts(source: EmittedText, event: _Flag, filling: StatementText) -> bool:

@@ -149,19 +149,8 @@ def kernels_of_function(source: SourceModel, place: Span) -> frozenset[str] | No
         return None
     found = {name: set(_PICKED.findall(source.code_at(body))) for name, _, body in _branches(source)}
     picked = {name for functions in found.values() for name in functions}
-    using = {name for name in picked if statement.function in _reached(source, name)}
+    using = {name for name in picked if statement.function in source.reached(name)}
     return frozenset(name for name, own in found.items() if own & using) if using else None
-
-
-def _reached(source: SourceModel, function: str) -> set[str]:
-    """A function with all that it calls."""
-    found, waiting = set[str](), [function]
-    while waiting:
-        name = waiting.pop()
-        if name in source.functions and name not in found:
-            found.add(name)
-            waiting += [call.name for each in source.functions[name] for call in source.calls(each.span)]
-    return found
 
 
 def is_read(source: SourceModel, field: str) -> bool:

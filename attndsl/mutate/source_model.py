@@ -81,6 +81,16 @@ class SourceModel:
             found.setdefault(each.function, []).append(each)
         return {name: tuple(own) for name, own in found.items()}
 
+    def reached(self, function: str) -> frozenset[str]:
+        """A function with all that it calls."""
+        found, waiting = set[str](), [function]
+        while waiting:
+            name = waiting.pop()
+            if name in self.functions and name not in found:
+                found.add(name)
+                waiting += [call.name for each in self.functions[name] for call in self.calls(each.span)]
+        return frozenset(found)
+
     def body(self, function: str) -> Span:
         """All of a function between its braces, from its first statement on."""
         own = self.functions[function][0].span.start
