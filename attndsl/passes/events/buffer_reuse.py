@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from attndsl.base.errors import InternalError
 from attndsl.base.facts import kept
 from attndsl.passes.events.access_sets import Group
-from attndsl.passes.events.event_pairs import wait_for
+from attndsl.passes.events.event_pairs import event_of_slots, wait_for
 from attndsl.passes.events.handed_slots import free_events, with_free_event
 from attndsl.target import Pipe
 from attndsl.tile.buffers import Buffer
@@ -92,8 +92,8 @@ def _hand_on(lifetime: Alloc, pipes: _Pipes) -> Alloc:
             if not accessed and target not in first:
                 continue
             free, taken = (
-                _event(group, "Free", source, target),
-                _event(group, "Taken", target, source),
+                event_of_slots(group, "Free", source, target),
+                event_of_slots(group, "Taken", target, source),
             )
             waits.append(wait_for(free))
             last = accessed[-1] if accessed else len(body) - 1
@@ -104,19 +104,6 @@ def _hand_on(lifetime: Alloc, pipes: _Pipes) -> Alloc:
                 body[last] = seq(body[last], wait_for(taken), free)
     body[start] = seq(*waits, body[start])
     return replace(lifetime, body=seq(*body)) if waits else lifetime
-
-
-def _event(group: Group, what: str, source: Pipe, target: Pipe) -> SetEvent:
-    return SetEvent(
-        name=f"{group[0].name}{what}{source.value}{target.value}",
-        source=source,
-        target=target,
-        ids=group[0].slots,
-        slot_of=group[0],
-        reuse=what == "Free",
-        buffers=group,
-        where=group[0].where,
-    )
 
 
 def _accessing(statement: Statement, group: Group) -> dict[Pipe, None]:

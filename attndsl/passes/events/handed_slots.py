@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from attndsl.base.errors import InternalError
 from attndsl.expr import Expr
 from attndsl.passes.events.access_sets import Group
-from attndsl.passes.events.event_pairs import wait_for
+from attndsl.passes.events.event_pairs import event_of_slots, wait_for
 from attndsl.target import Pipe
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.statements import (
@@ -87,29 +87,8 @@ def free_events(tree: Seq) -> dict[Group, SetEvent]:
     return found
 
 
-def _ready_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
-    return SetEvent(
-        name=f"{group[0].name}Ready{writer.value}{reader.value}",
-        source=writer,
-        target=reader,
-        ids=group[0].slots,
-        slot_of=group[0] if group[0].slots > 1 else None,
-        buffers=group,
-        where=group[0].where,
-    )
-
-
 def _free_event(group: Group, writer: Pipe, reader: Pipe) -> SetEvent:
-    return SetEvent(
-        name=f"{group[0].name}Free{reader.value}{writer.value}",
-        source=reader,
-        target=writer,
-        ids=group[0].slots,
-        slot_of=group[0],
-        reuse=True,
-        buffers=group,
-        where=group[0].where,
-    )
+    return event_of_slots(group, "Free", reader, writer)
 
 
 def with_free_event(part: Handed, free: SetEvent) -> Statement:
@@ -127,7 +106,7 @@ def _with_events_of_halves(part: Shared, free: SetEvent) -> Statement:
         return part.with_children((seq(part.body, end),))
     events = [each for each in part.body.body if _is_of(each, part.buffers)]
     if not part.ends:
-        ready = _ready_event(part.buffers, free.target, free.source)
+        ready = event_of_slots(part.buffers, "Ready", free.target, free.source)
         events = [ready, wait_for(ready)]
     others = [each for each in part.body.body if not _is_of(each, part.buffers)]
     filled = [each for each in others if isinstance(each, If) and each.condition.same(part.first)]

@@ -104,8 +104,8 @@ def derive_flags(program: Program) -> Program:
     names += [f"before{name}" for name in sorted(device)]
     names += [name for item in early.values() for name in (f"all{item.writer.name}", item.ready)]
     check_warming(program)
-    warmed = set(warmed_rings(program))
-    names += [warm_flag(ring) for ring in warmed_rings(program)]
+    warmed = warmed_rings(program)
+    names += [warm_flag(ring) for ring in warmed]
     names += [each.again for each in sums]
     most = program.device.architecture.cross_core_flags
     if len(names) > most:

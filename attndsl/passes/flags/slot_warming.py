@@ -67,8 +67,10 @@ def check_warming(program: Program) -> None:
     """
     loops = [item for item in program.body.walk() if isinstance(item, Pipelined)]
     inside = {stage for loop in loops for stage in loop.stages}
-    for stage in (each for each in _warming(program) if _is_in_step(program, each)):
-        _check_in_step(next(loop for loop in loops if stage in loop.stages), stage)
+    for loop in loops:
+        for stage in loop.stages:
+            if stage.warms is not None and stage.core is Core.AIV:
+                _check_in_step(loop, stage)
     for ring in warmed_rings(program):
         mine = [stage for stage in _warming(program) if stage.warms is ring]
         if [(stage.core, stage in inside) for stage in mine] != [(Core.AIV, False), (Core.AIC, True)]:
