@@ -61,17 +61,22 @@ def _flags(source: EmittedText) -> dict[str, list[_Flag]]:
     return found
 
 
+def _flag_at(source: EmittedText, statement: StatementText) -> _Flag | None:
+    """What a statement sets or waits for; None of all others."""
+    return next(
+        (each for each in _flags(source).get(statement.function, ()) if each.statement == statement), None
+    )
+
+
 def set_and_waited_apart(source: EmittedText, one: StatementText, other: StatementText) -> bool:
     """Whether one statement sets an event and the next waits for one of another id: two pipes do so."""
-    own = {each.statement: each for each in _flags(source).get(one.function, ())}
-    return one in own and other in own and own[one].name != own[other].name
+    first, second = _flag_at(source, one), _flag_at(source, other)
+    return first is not None and second is not None and first.name != second.name
 
 
 def release_is_covered(source: EmittedText, store: StatementText, release: StatementText) -> bool:
     """Whether a buffer may be told free in front of the store that reads it last."""
-    event = next(
-        (each for each in _flags(source).get(release.function, ()) if each.statement == release), None
-    )
+    event = _flag_at(source, release)
     if event is None or event.of != _STORES:
         return False
     return all(_is_ordered(source, store, event, wait) for wait in _all(source, event, "Wait"))
@@ -79,7 +84,7 @@ def release_is_covered(source: EmittedText, store: StatementText, release: State
 
 def reuse_is_covered(source: EmittedText, wait: StatementText) -> bool:
     """Whether a wait for a buffer may come behind what fills it."""
-    event = next((each for each in _flags(source).get(wait.function, ()) if each.statement == wait), None)
+    event = _flag_at(source, wait)
     if event is None or event.of != _STORES:
         return False
     stores = [(_store_before(source, each), each) for each in _all(source, event, "Set")]
@@ -92,14 +97,14 @@ def is_ready_twice(source: EmittedText, ready: StatementText) -> bool:
     """Whether a pipe tells another one that it is ready, and does so again, for something later, before the
     other one does anything: the second event is behind what the first stands for."""
     own = source.functions[ready.function]
-    flag = next((each for each in _flags(source).get(ready.function, ()) if each.statement == ready), None)
+    flag = _flag_at(source, ready)
     around = source.heads_around(ready)
     block = source.block(around[-1]) if around else source.body(ready.function)
     if flag is None or flag.verb != "SetAndWait" or block is None:
         return False
     again: StatementText | None = None
     for each in own[own.index(ready) + 1 :]:
-        other = next((one for one in _flags(source).get(ready.function, ()) if one.statement == each), None)
+        other = _flag_at(source, each)
         if each.span.start >= block.end:
             break
         if again is None and other is not None:
