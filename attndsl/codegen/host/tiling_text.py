@@ -50,10 +50,15 @@ from attndsl.tile.statements import DEVICE_MODE, If, SetCrossFlag, Statement
 
 @dataclass(frozen=True, slots=True)
 class TilingFunction:
-    """Fills the struct for the kernels that share it; ``whose``: which these are, where there are others."""
+    """Fills the struct for the kernels that share it.
+
+    ``parts``: what it calls; ``own``: those that no function before it calls. ``whose``: which kernels these
+    are, where there are others.
+    """
 
     name: str
     parts: tuple[TilingPart, ...]
+    own: tuple[TilingPart, ...]
     whose: str = ""
 
     def takes(self, name: str) -> bool:
@@ -166,11 +171,12 @@ def _tiling_functions(
         known = [part for each in functions for part in each.parts]
         parts = tuple(next((each for each in known if part.is_as(each)), part) for part in printed)
         whose = f" of kernels {_spaced(suffix)}" if suffix else ""
-        functions.append(TilingFunction(f"Tile{suffix}", parts, whose))
+        own = tuple(part for part in parts if part not in known)
+        functions.append(TilingFunction(f"Tile{suffix}", parts, own, whose))
         (waits,) = (part.name for part in parts if part.launch)
-        own = [form.name for form in function.forms]
+        forms_of_family = [form.name for form in function.forms]
         for compiled, chosen in zip(family, function.chosen, strict=True):
-            numbers = dict(zip(own, chosen, strict=True))
+            numbers = dict(zip(forms_of_family, chosen, strict=True))
             planned[compiled] = PlannedKernel(
                 compiled,
                 f"Tile{suffix}",
