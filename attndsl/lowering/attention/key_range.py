@@ -156,6 +156,11 @@ def begins_by_band(context: Context) -> bool:
     return context.schedule.max_rows > BAND_ROWS and bands_begin_later(context)
 
 
+def skipped_keys(context: Context) -> Expr:
+    """Keys of the running tile in front of those that the rows at work may see: of a band, or of a core."""
+    return SKIPPED_KEYS if begins_by_band(context) else Const(0)
+
+
 def keys_before_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
     """Of the ``keys`` of the running tile those in front of all that rows ``first`` to ``last`` of the task
     may see, in whole granules; not all keys, so that every band takes part in every tile."""

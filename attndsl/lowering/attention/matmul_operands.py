@@ -84,11 +84,6 @@ def band_keys(context: Context) -> Expr:
     return KEYS_OF_BAND if sees_by_band(context) else KEYS
 
 
-def band_begin(context: Context) -> Expr:
-    """Keys of the tile in front of those that the running band of rows may see."""
-    return SKIPPED_KEYS if begins_by_band(context) else Const(0)
-
-
 def fractals_of(context: Context, depth: Expr) -> Expr:
     """Fractals side by side that so many columns of a factor take."""
     return ceil_div(depth, fractal_depth(context.cube_dtype))

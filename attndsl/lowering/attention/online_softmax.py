@@ -16,7 +16,7 @@ from attndsl.graph import nodes
 from attndsl.lowering.attention.few_keys import rows_of_tile
 from attndsl.lowering.attention.gathered_sums import below_limit, note_growth
 from attndsl.lowering.attention.kept_maxima import Step, by_kept_maxima, keeps_maxima
-from attndsl.lowering.attention.key_range import begins_by_band, tile_bounds
+from attndsl.lowering.attention.key_range import skipped_keys, tile_bounds
 from attndsl.lowering.attention.probabilities import store, to_cube
 from attndsl.lowering.attention.requantize import int32_partial, keep_scales, quantize, spread_scales
 from attndsl.lowering.attention.row_sums import RowSums, adds_rounded, row_sums
@@ -41,7 +41,6 @@ from attndsl.lowering.emit.loop_scalars import (
     REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
-    SKIPPED_KEYS,
     SLOT,
     SPAN,
     SPLIT,
@@ -174,9 +173,8 @@ def softmax_tile(
 
     def step_of(parts: _TileParts) -> Step:
         def one_step(r0: Expr, count: Expr) -> list[Statement]:
-            scores_at = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
-            if begins_by_band(context):
-                scores_at = scores_at + SKIPPED_KEYS
+            first_row = score_slot(context) * rows_per_task + ROW_BEGIN + r0
+            scores_at = first_row * size + skipped_keys(context)
             scores = scores_of(context).region(scores_at, count, KEYS, size)
             leaves = store(context, r0, count)
             probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))

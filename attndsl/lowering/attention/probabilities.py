@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Expr, Symbol, ceil_div, minimum
-from attndsl.lowering.attention.key_range import begins_by_band
+from attndsl.lowering.attention.key_range import skipped_keys
 from attndsl.lowering.attention.row_sums import adds_rounded
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
     KEYS,
     REPEAT_LANES,
     ROW_BEGIN,
-    SKIPPED_KEYS,
     SLOT,
     SPAN,
     STEP_ROWS,
@@ -79,17 +78,13 @@ def store(context: Context, row: Expr, rows: Expr) -> Statement:
     """A step's probabilities to their slot of the ring, from the core's row ``row`` on."""
     b, size, slot = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
     if not as_fractals(context):
-        place = (SLOT * slot + ROW_BEGIN + row) * size
-        if begins_by_band(context):
-            place = place + SKIPPED_KEYS
+        place = (SLOT * slot + ROW_BEGIN + row) * size + skipped_keys(context)
         return StoreRows(
             dst=prob_ring(context).region(place, rows, KEYS, size),
             src=b.prob.region(0, rows, KEYS, context.score_pitch - context.row_gap),
         )
     depth, every = fractal_depth(b.prob.dtype), groups_of_repeat(context)
-    place = SLOT * slot * size + (ROW_BEGIN + row + _COLUMN * slot) * depth
-    if begins_by_band(context):
-        place = place + SKIPPED_KEYS * slot
+    place = SLOT * slot * size + (ROW_BEGIN + row + _COLUMN * slot) * depth + skipped_keys(context) * slot
     groups, blocks = ceil_div(_COLUMNS - _COLUMN, every), rows * depth
     one = StoreRows(
         dst=prob_ring(context).region(place, groups, blocks, every * slot * depth),

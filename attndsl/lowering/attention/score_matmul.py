@@ -14,14 +14,13 @@ from attndsl.lowering.attention.kept_keys import (
     kept_parts,
     other_channels,
 )
-from attndsl.lowering.attention.key_range import begins_by_band, sees_by_band, tile_bounds
+from attndsl.lowering.attention.key_range import begins_by_band, sees_by_band, skipped_keys, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
     BAND,
     FRACTALS_OF_BAND,
     KEYS_OF_BAND,
     PADDED_ROWS,
     ROWS_OF_BAND,
-    band_begin,
     fractals_of,
     in_l1,
     is_first,
@@ -252,7 +251,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
     one: Statement = Alloc(buffers=(b.left,), body=seq(left, product))
     seen = [_N0 < KEYS_OF_BAND] if sees_by_band(context) else []
     if begins_by_band(context):
-        seen.append(band_begin(context) < _N0 + cols)
+        seen.append(skipped_keys(context) < _N0 + cols)
     if seen:
         one = If(condition=reduce(lambda a, b: a & b, seen), then=seq(one))
     load = context.keys.load(context, b.key, _N0, cols, as_expr(0), width)

@@ -12,14 +12,13 @@ from attndsl.lowering.attention.cube_buffers import (
 from attndsl.lowering.attention.gathered_sums import adds_to_slot, sums_slot
 from attndsl.lowering.attention.halves import shared
 from attndsl.lowering.attention.kept_keys import KeptPart, handed, keeps_keys, kept_parts
-from attndsl.lowering.attention.key_range import tile_bounds
+from attndsl.lowering.attention.key_range import skipped_keys, tile_bounds
 from attndsl.lowering.attention.matmul_operands import (
     BAND,
     D1,
     FRACTALS_OF_BAND,
     PADDED_ROWS,
     ROWS_OF_BAND,
-    band_begin,
     band_keys,
     fractal_elements,
     fractals_of,
@@ -205,7 +204,7 @@ def _banded_columns(context: Context, d0: Expr, width: Expr) -> Statement:
     over_keys = For(
         var=_K1,
         runs=True,
-        begin=band_begin(context),
+        begin=skipped_keys(context),
         end=band_keys(context),
         step=piece,
         body=seq(
@@ -232,10 +231,9 @@ def _banded_block(context: Context, keys: Expr, width: Expr) -> Seq:
     image = fractals_of(context, values.image_rows(b.value, KEYS))
     band = Const(0), FRACTALS_OF_BAND
     left = left_operand(b.prob, b.left, _K0, _DEPTH_FRACTALS, band=band, rows=FRACTALS_OF_BAND)
-    first, begin = _K1 + _K0, band_begin(context)
-    initial = first == 0 if isinstance(begin, Const) else first == begin
-    multiply = _multiply(context, width, depth, initial, FRACTALS_OF_BAND * FRACTAL_SIZE)
-    right = seq(_transposed(b.value, b.right, values, _K1 + _K0, image), multiply)
+    first, rows = _K1 + _K0, FRACTALS_OF_BAND * FRACTAL_SIZE
+    multiply = _multiply(context, width, depth, first == skipped_keys(context), rows)
+    right = seq(_transposed(b.value, b.right, values, first, image), multiply)
     return seq(
         Let(symbol=depth, value=minimum(context.base_k, keys - _K0)),
         Let(symbol=_DEPTH_FRACTALS, value=fractals_of(context, depth)),

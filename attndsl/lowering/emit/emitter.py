@@ -74,7 +74,7 @@ class Emitter:
             (attention/gathered_sums.py).
         halves: a task may have two halves that take steps in turn and share values in L1
             (attention/halves.py).
-        joint: the items of all attentions are those of one loop (attention/joint_items.py).
+        joint: the items of all attentions are those of one loop (lowering/joint_items.py).
     """
 
     signature: KernelSignature
