@@ -232,7 +232,7 @@ class Verification:
 
     def distribution(self) -> dict[str, Any]:
         """What the cases are like, as far as the tile program ran by what its runs did: ring slots that are
-        written again within an item, cores with several items, split keys.
+        written again within an item, cores with several items, split keys, tasks of two halves.
 
         Computations with further results of the same probabilities never split keys.
         """
@@ -242,6 +242,7 @@ class Verification:
             "beyond the ring": sum(each.reused for each in facts),
             "several tasks a core": sum(each.items > 1 for each in facts),
             "split keys": sum(each.splits > 1 for each in facts),
+            "tasks of two halves": sum(each.halves > 1 for each in facts),
             "several key tiles": sum(work.tiles > 1 for work in works),
             "several key tiles in each segment": sum(work.least_tiles > 1 for work in works),
             "keys never split": sum(not work.splits for work in works),
@@ -435,7 +436,7 @@ class Verification:
     def _shares(self) -> Iterator[str]:
         """How long, plentiful or scarce the cases' work is."""
         cases = self.distribution()
-        shares = ("beyond the ring", "several tasks a core", "split keys", "keys never split")
+        shares = ("beyond the ring", "several tasks a core", "tasks of two halves", "split keys", "keys never split")
         stored, each = cases["several key tiles"], cases["several key tiles in each segment"]
         yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
         yield f"    keys beyond one tile as they are passed: in {stored}, in each segment: in {each}"

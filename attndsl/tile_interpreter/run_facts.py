@@ -1,4 +1,4 @@
-"""What a run of a tile program did with its work: items of a core, key tiles of an item, ring slots, splits.
+"""What a run of a tile program did with its work: items of a core, their halves and key tiles, ring slots, splits.
 
 Counted at the cube cores' writes to the rings of a block, by the scalars that they have at that moment.
 """
@@ -16,12 +16,13 @@ from typing import Any
 class RunFacts:
     """``tiles``: of the keys of an item, after splitting, at most; ``items``: of a core, at most; ``splits``:
     parts that keys are cut into, at most; ``reused``: whether a ring slot is written for a further tile of
-    an item."""
+    an item; ``halves``: of the rows of a task, at most."""
 
     tiles: int = 0
     items: int = 0
     splits: int = 0
     reused: bool = False
+    halves: int = 1
 
 
 class RingWrites:
@@ -32,6 +33,7 @@ class RingWrites:
         self._slots: dict[tuple[str, int, int, int], set[int]] = {}
         self._items: dict[tuple[str, int], set[int]] = {}
         self._splits: set[int] = set()
+        self._halves: set[int] = {0}
 
     def add(self, ring: str, block: int, place: int, scalars: Mapping[str, Any]) -> None:
         """A write at element ``place`` of a ring."""
@@ -43,6 +45,7 @@ class RingWrites:
         self._tiles.setdefault((ring, block, item), set()).add(int(tile))
         self._slots.setdefault((ring, block, item, place), set()).add(int(tile))
         self._splits.add(int(scalars.get("split", 0)))
+        self._halves.add(int(scalars.get("halfOfTask", 0)))
 
     def facts(self) -> RunFacts:
         """All of them together."""
@@ -50,6 +53,7 @@ class RingWrites:
             tiles=max(map(len, self._tiles.values()), default=0),
             items=max(map(len, self._items.values()), default=0),
             splits=len(self._splits),
+            halves=len(self._halves),
             reused=any(len(tiles) > 1 for tiles in self._slots.values()),
         )
 

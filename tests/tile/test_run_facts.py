@@ -33,6 +33,14 @@ def test_writes_are_counted_by_ring_block_and_item(writes, found):
     assert facts(*writes) == found
 
 
+@pytest.mark.parametrize(("half", "halves"), [(1, 2), (0, 1)])
+def test_halves_of_a_task_are_counted(half, halves):
+    found = RingWrites()
+    for place, each in ((0, 0), (64, half)):
+        found.add("s", 0, place, {"item": 0, "tile": 0, "halfOfTask": each})
+    assert found.facts() == RunFacts(1, 1, 1, halves=halves)
+
+
 @pytest.fixture(scope="module")
 def operator(tmp_path_factory):
     return decode_spec(tmp_path_factory.mktemp("facts"), DECODE_SCORES, DECODE_RESULT)
