@@ -70,6 +70,13 @@ def _flag_at(source: EmittedText, statement: StatementText) -> _Flag | None:
     )
 
 
+def waited_at_once(source: EmittedText, function: str) -> list[tuple[StatementText, str, str]]:
+    """The statements of a function in which a pipe waits for another at once, with these, the one waited for
+    first."""
+    own = _flags(source).get(function, ())
+    return [(each.statement, each.of, each.to) for each in own if each.verb == "SetAndWait"]
+
+
 def set_and_waited_apart(source: EmittedText, one: StatementText, other: StatementText) -> bool:
     """Whether one statement sets an event and the next waits for one of another id: two pipes do so."""
     first, second = _flag_at(source, one), _flag_at(source, other)
@@ -112,11 +119,11 @@ def is_ready_twice(source: EmittedText, ready: StatementText) -> bool:
                 again = each
             elif other.verb != "Wait" and other.of == flag.to:
                 return False  # it stands for something else, too
-        if _works(source, each, flag.to) and (again is None or not _runs_with(source, again, each)):
+        if _works(source, each, flag.to) and (again is None or not runs_with(source, again, each)):
             return False
     if again is None or re.search(r"\belse\b", source.code[ready.span.end : again.span.start]):
         return False
-    return _runs_with(source, again, ready) or _is_for_this_alone(source, ready, flag)
+    return runs_with(source, again, ready) or _is_for_this_alone(source, ready, flag)
 
 
 def _block_that_goes_on(source: EmittedText, statement: StatementText) -> Span | None:
@@ -221,7 +228,7 @@ def _is_ordered(source: EmittedText, store: StatementText, event: _Flag, wait: _
         and each.of == event.of
         and each.to != event.to
         and each.statement.span.start > store.span.start
-        and _runs_with(source, each.statement, store)
+        and runs_with(source, each.statement, store)
     ]
     if any(
         _waits_between(source, each, event, filling)
@@ -257,7 +264,7 @@ def _first_use(source: EmittedText, wait: _Flag, buffers: set[str]) -> Statement
     return None
 
 
-def _runs_with(source: EmittedText, one: StatementText, other: StatementText) -> bool:
+def runs_with(source: EmittedText, one: StatementText, other: StatementText) -> bool:
     """Whether one statement runs whenever another of its function does, in the same turn of each loop."""
     return set(source.heads_around(one)) <= set(source.heads_around(other))
 
@@ -268,7 +275,7 @@ def _waits_between(source: EmittedText, covering: _Flag, event: _Flag, filling: 
     own = [
         each
         for each in _flags(source).get(filling.function, ())
-        if each.statement.span.start < filling.span.start and _runs_with(source, each.statement, filling)
+        if each.statement.span.start < filling.span.start and runs_with(source, each.statement, filling)
     ]
     for place, each in enumerate(own):
         if each.verb == "Wait" and each.is_same(covering):
@@ -359,7 +366,7 @@ def _is_ordered_by_parts(source: EmittedText, event: _Flag, filling: StatementTe
     for function, place in places:
         for each in source.functions[function]:
             call = source.leading_call(each)
-            if call is None or call.name not in source.functions or not _runs_with(source, each, place):
+            if call is None or call.name not in source.functions or not runs_with(source, each, place):
                 continue
             if each.span.start < place.span.start and _merges_parts(source, call.name, event):
                 return _is_of_merges(source, function)

@@ -14,6 +14,7 @@ from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
 from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
+from attndsl.mutate.slots import wrong_slot
 from attndsl.mutate.source_model import CallText, Span, StatementText
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -303,21 +304,23 @@ def _runs_out(source: EmittedText, head: StatementText) -> Defect | None:
 
 
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:
-    """The other slot of a buffer that several places take.
+    """The other slot of a buffer that several places take, or one that does not change
+    (:mod:`attndsl.mutate.slots`).
 
-    Where a single one does, slots are numbered another way and no more; so are those that never change. What
-    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
+    Where a single place does, slots are numbered another way and no more; so are those that never change.
+    What comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
     late = after_all_blocks(source)
     found = [
-        (match.span(2), match[2], (match[1], statement.function in late))
+        (match, statement)
         for statement in source.statements
         for match in _SLOT.finditer(source.code, statement.span.start, statement.span.end)
     ]
-    counts = Counter(buffer for _, _, buffer in found)
-    for span, slot, buffer in found:
-        if counts[buffer] > 1:
-            yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
+    counts = Counter((match[1], statement.function in late) for match, statement in found)
+    for match, statement in found:
+        if counts[match[1], statement.function in late] > 1:
+            after = wrong_slot(source, statement, match[1], match[2])
+            yield Defect(WRONG_SLOT, Span(*match.span(2)), after)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
