@@ -93,7 +93,9 @@ def _meets_itself(source: EmittedText, view: StatementText) -> bool:
     named = _VIEW.match(source.code, view.span.start)
     around = source.heads_around(view)
     block = source.block(around[-1]) if around else None
-    if named is None or block is None or not source.code.startswith("for (", around[-1].span.start):
+    if named is None or block is None:
+        return False
+    if not any(source.code.startswith("for (", each.span.start) for each in around):
         return False
     turns = source.code[block.start : block.end].count(f"{named[3]} = ({named[3]} + 1) % kDoubleBuffer;")
     pipes = [pipe for each, pipe in _uses(source, view) if block.start < each.span.start < block.end]

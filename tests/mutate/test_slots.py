@@ -91,6 +91,15 @@ def test_the_other_slot_meets_what_another_function_has_left(old: str, new: str)
     assert (found["WidenKeys"], found["WidenValues"]) == (ROWS, ROWS)
 
 
+def test_turns_meet_in_a_branch_of_the_loop_too() -> None:
+    _, start, body = KERNEL.partition("        auto sums")
+    turn = body.partition("    }\n")[0]
+    branch = f"        if (grew) {{\n{start}{turn}        }}\n"
+    assert slots(start + turn, branch)["UpdateTile"] == "0"
+    loop = "    for (int64_t r0 = 0; r0 < rows; r0 += 8) {\n"
+    assert slots(loop + start + turn, "    if (grew) {\n" + start + turn)["UpdateTile"] == SUMS
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
