@@ -39,7 +39,11 @@ def is_covered(source: EmittedText, barrier: StatementText) -> bool:
     """Whether a barrier orders nothing that others do not."""
     if not source.is_vector_barrier(barrier):
         return False
-    if _is_covered_by_loop(source, barrier) or _is_covered_everywhere(source, barrier):
+    if (
+        _is_covered_by_loop(source, barrier)
+        or _is_covered_everywhere(source, barrier)
+        or _is_covered_before(source, barrier)
+    ):
         return True
     steps = _steps(source)
     if steps is not None and barrier.function in steps[1]:
@@ -119,6 +123,60 @@ def _is_covered_everywhere(source: EmittedText, barrier: StatementText) -> bool:
         if members & _words(source, each) and source.keeps_vector_busy(each)
         if function != barrier.function or each not in following
     )
+
+
+def _is_covered_before(source: EmittedText, barrier: StatementText) -> bool:
+    """Whether a barrier in no loop comes behind another one of its function that runs whenever it does, and
+    each use between them of what the instructions up to the next one work on comes before a further one."""
+    own = source.functions[barrier.function]
+    following, place = _up_to_next(source, own, barrier), own.index(barrier)
+    if not following or any(not _is_branch(source, each) for each in source.heads_around(barrier)):
+        return False
+    earlier = [each for each in own[:place] if source.is_vector_barrier(each)]
+    always = [each for each in earlier if _runs_before(source, each, barrier)]
+    if not always:
+        return False
+    between = own[own.index(always[-1]) + 1 : place]
+    if any(call.name in source.functions for each in between for call in source.calls(each.span)):
+        return False
+    members = set[str]().union(*(_members(source.code_at(each.span)) for each in following))
+    return bool(members) and all(
+        any(each.span.start > use.span.start and _around(source, each, use) for each in earlier)
+        for use in between
+        if members & _words(source, use) and not source.is_vector_barrier(use)
+    )
+
+
+def _is_branch(source: EmittedText, head: StatementText) -> bool:
+    return source.code.startswith("if (", head.span.start)
+
+
+def _runs_before(source: EmittedText, early: StatementText, late: StatementText) -> bool:
+    """Whether a statement runs whenever a later one of its function does: in blocks around both, or in a
+    branch that asks as one around the other does whether a number is positive that does not change."""
+    others = source.heads_around(late)
+    own = [each for each in source.heads_around(early) if each not in others]
+    told = {_condition(source, each) for each in others}
+    body = source.code_at(source.body(early.function))
+    for each in own:
+        guard = re.fullmatch(r"if \((\w+) > 0\)", _condition(source, each))
+        if (
+            guard is None
+            or guard[0] not in told
+            or re.search(rf"(?<!const int64_t )\b{guard[1]} [-+*/]?= ", body)
+        ):
+            return False
+    # all that was opened in front of it, and is closed between the two, belongs to these branches
+    inner = source.code[early.span.end : late.span.start]
+    lowest = depth = 0
+    for sign in inner:
+        depth += (sign == "{") - (sign == "}")
+        lowest = min(lowest, depth)
+    return -lowest == len(own)
+
+
+def _condition(source: EmittedText, head: StatementText) -> str:
+    return " ".join(source.code_at(head.span).split())
 
 
 def _heads(source: EmittedText, statement: StatementText) -> list[str]:

@@ -9,16 +9,18 @@ waits for one of another id; both go on for themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import callers_of
 from attndsl.mutate.lifetimes import LATE, never_together, time_of
-from attndsl.mutate.source_model import StatementText
+from attndsl.mutate.source_model import Span, StatementText
+from attndsl.mutate.turns import makes_buffer
 
 _FLAG = re.compile(r"(SetAndWait|Set|Wait)Flag<HardEvent::(\w+?)_(\w+)>\((k\w+)(?: \+ (\w+_))?\);\Z")
+_LOCAL = re.compile(r"auto (\w+) =\s+View<[^<>]*>\(\w+, (k\w+At)\b")
 _PARTS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < tiling_\.splits;\s+\+\+\1\)\s*\Z")
 _MERGES = re.compile(r"if \(tiling_\.splits > 1\)\s*\Z")
 _STORES = "MTE3"
@@ -68,6 +70,13 @@ def _flag_at(source: EmittedText, statement: StatementText) -> _Flag | None:
     )
 
 
+def waited_at_once(source: EmittedText, function: str) -> list[tuple[StatementText, str, str]]:
+    """The statements of a function in which a pipe waits for another at once, with these, the one waited for
+    first."""
+    own = _flags(source).get(function, ())
+    return [(each.statement, each.of, each.to) for each in own if each.verb == "SetAndWait"]
+
+
 def set_and_waited_apart(source: EmittedText, one: StatementText, other: StatementText) -> bool:
     """Whether one statement sets an event and the next waits for one of another id: two pipes do so."""
     first, second = _flag_at(source, one), _flag_at(source, other)
@@ -97,9 +106,7 @@ def is_ready_twice(source: EmittedText, ready: StatementText) -> bool:
     """Whether a pipe tells another one that it is ready, and does so again, for something later, before the
     other one does anything: the second event is behind what the first stands for."""
     own = source.functions[ready.function]
-    flag = _flag_at(source, ready)
-    around = source.heads_around(ready)
-    block = source.block(around[-1]) if around else source.body(ready.function)
+    flag, block = _flag_at(source, ready), _block_that_goes_on(source, ready)
     if flag is None or flag.verb != "SetAndWait" or block is None:
         return False
     again: StatementText | None = None
@@ -112,14 +119,66 @@ def is_ready_twice(source: EmittedText, ready: StatementText) -> bool:
                 again = each
             elif other.verb != "Wait" and other.of == flag.to:
                 return False  # it stands for something else, too
-        call = source.leading_call(each)
-        works = call is not None and (
-            source.pipe_of(call) == flag.to
-            or (call.name in source.functions and source.pipe_of(call) is None)
-        )
-        if works and (again is None or not _runs_with(source, again, each)):
+        if _works(source, each, flag.to) and (again is None or not runs_with(source, again, each)):
             return False
-    return again is not None
+    if again is None or re.search(r"\belse\b", source.code[ready.span.end : again.span.start]):
+        return False
+    return runs_with(source, again, ready) or _is_for_this_alone(source, ready, flag)
+
+
+def _block_that_goes_on(source: EmittedText, statement: StatementText) -> Span | None:
+    """What holds all that comes behind a statement in one turn: the innermost loop, or the function."""
+    loops = (
+        source.block(head)
+        for head in reversed(source.heads_around(statement))
+        if not source.code.startswith("if ", head.span.start)
+    )
+    return next(loops, source.body(statement.function))
+
+
+def _works(source: EmittedText, statement: StatementText, pipe: str) -> bool:
+    """Whether a pipe works on a statement, or may do so in what it calls."""
+    call = source.leading_call(statement)
+    if call is None:
+        return False
+    own = source.pipe_of(call)
+    return own == pipe or (own is None and call.name in source.functions)
+
+
+def _is_for_this_alone(source: EmittedText, ready: StatementText, flag: _Flag) -> bool:
+    """Whether what an event says is ready is for what comes behind it in its function: others that work on
+    these buffers fill them first."""
+    own = source.functions[ready.function]
+    before = own[: own.index(ready)]
+    filled = _filled(source, before, flag.of)
+    if not filled or any(_works(source, each, flag.to) for each in before):
+        return False
+    return all(
+        not filled & _words(source, function) or filled & _filled(source, statements, flag.of)
+        for function, statements in source.functions.items()
+        if function != ready.function
+    )
+
+
+def _filled(source: EmittedText, statements: Sequence[StatementText], pipe: str) -> set[str]:
+    """The buffers that a pipe fills in a function: the addresses of what has a local name there, or names."""
+    calls = [call for each in statements if (call := source.leading_call(each)) is not None]
+    names = {
+        name[0]
+        for call in calls
+        if source.pipe_of(call) == pipe
+        and call.arguments
+        and (name := re.match(r"\w+", source.code_at(call.arguments[0])))
+    }
+    views = [_LOCAL.match(source.code, each.span.start) for each in statements]
+    places = {view[1]: view[2] for view in views if view is not None}
+    return {places.get(each, each) for each in names}
+
+
+def _words(source: EmittedText, function: str) -> set[str]:
+    """The words of a function, but for where it says where members lie."""
+    inside = (source.code_at(each.span) for each in source.functions[function])
+    return {word for each in inside if not makes_buffer(each) for word in re.findall(r"\w+", each)}
 
 
 def _all(source: EmittedText, event: _Flag, verb: str) -> Iterator[_Flag]:
@@ -169,7 +228,7 @@ def _is_ordered(source: EmittedText, store: StatementText, event: _Flag, wait: _
         and each.of == event.of
         and each.to != event.to
         and each.statement.span.start > store.span.start
-        and _runs_with(source, each.statement, store)
+        and runs_with(source, each.statement, store)
     ]
     if any(
         _waits_between(source, each, event, filling)
@@ -205,7 +264,7 @@ def _first_use(source: EmittedText, wait: _Flag, buffers: set[str]) -> Statement
     return None
 
 
-def _runs_with(source: EmittedText, one: StatementText, other: StatementText) -> bool:
+def runs_with(source: EmittedText, one: StatementText, other: StatementText) -> bool:
     """Whether one statement runs whenever another of its function does, in the same turn of each loop."""
     return set(source.heads_around(one)) <= set(source.heads_around(other))
 
@@ -216,23 +275,43 @@ def _waits_between(source: EmittedText, covering: _Flag, event: _Flag, filling: 
     own = [
         each
         for each in _flags(source).get(filling.function, ())
-        if each.statement.span.start < filling.span.start and _runs_with(source, each.statement, filling)
+        if each.statement.span.start < filling.span.start and runs_with(source, each.statement, filling)
     ]
     for place, each in enumerate(own):
         if each.verb == "Wait" and each.is_same(covering):
-            return _passes_on(own[place + 1 :], covering.to, event.to)
+            return _passes_on(source, own[place + 1 :], covering.to, event.to)
     return False
 
 
-def _passes_on(flags: list[_Flag], of: str, to: str) -> bool:
-    """Whether one of two pipes sets an event that the other waits for."""
-    for place, each in enumerate(flags):
-        if (each.of, each.to) == (of, to):
-            if each.verb == "SetAndWait":
-                return True
-            if each.verb == "Set":
-                return any(other.verb == "Wait" and other.is_same(each) for other in flags[place + 1 :])
-    return False
+def _passes_on(source: EmittedText, flags: list[_Flag], of: str, to: str) -> bool:
+    """Whether one of two pipes sets an event that the other waits for: not one that is set ahead, whose wait
+    is for an earlier one."""
+    return any(
+        (each.of, each.to) == (of, to)
+        and (
+            each.verb == "SetAndWait"
+            or (
+                each.verb == "Set"
+                and any(other.verb == "Wait" and other.is_same(each) for other in flags[place + 1 :])
+                and _is_set_first(source, each)
+            )
+        )
+        for place, each in enumerate(flags)
+    )
+
+
+def _is_set_first(source: EmittedText, flag: _Flag) -> bool:
+    """Whether each function sets an event before it waits for it, and as often."""
+    for flags in _flags(source).values():
+        ahead = 0
+        for each in flags:
+            if (each.of, each.to, each.name) == (flag.of, flag.to, flag.name):
+                ahead += {"Set": 1, "Wait": -1}.get(each.verb, 0)
+                if ahead < 0:
+                    return False
+        if ahead:
+            return False
+    return True
 
 
 def _alternates(source: EmittedText, flag: _Flag) -> bool:
@@ -287,7 +366,7 @@ def _is_ordered_by_parts(source: EmittedText, event: _Flag, filling: StatementTe
     for function, place in places:
         for each in source.functions[function]:
             call = source.leading_call(each)
-            if call is None or call.name not in source.functions or not _runs_with(source, each, place):
+            if call is None or call.name not in source.functions or not runs_with(source, each, place):
                 continue
             if each.span.start < place.span.start and _merges_parts(source, call.name, event):
                 return _is_of_merges(source, function)
@@ -314,14 +393,14 @@ def _merges_parts(source: EmittedText, function: str, event: _Flag) -> bool:
         and each.to != event.to
         and each.slots + 1 <= _FEWEST_PARTS * event.slots
         and _alternates(source, each)
-        and _passes_on_in_turn(flags, each, event)
+        and _passes_on_in_turn(source, flags, each, event)
         for each in flags
     )
 
 
-def _passes_on_in_turn(flags: list[_Flag], covering: _Flag, event: _Flag) -> bool:
+def _passes_on_in_turn(source: EmittedText, flags: list[_Flag], covering: _Flag, event: _Flag) -> bool:
     waits = [place for place, each in enumerate(flags) if each.verb == "Wait" and each.is_same(covering)]
-    return bool(waits) and _passes_on(flags[waits[0] + 1 :], covering.to, event.to)
+    return bool(waits) and _passes_on(source, flags[waits[0] + 1 :], covering.to, event.to)
 
 
 def _is_of_merges(source: EmittedText, function: str) -> bool:

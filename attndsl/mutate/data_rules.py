@@ -14,6 +14,7 @@ from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
 from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
+from attndsl.mutate.slots import wrong_slot
 from attndsl.mutate.source_model import CallText, Span, StatementText
 
 STRIDE, TAIL, MASK, BOUND = "stride", "tail", "mask", "bound"
@@ -29,15 +30,7 @@ _LOOP = re.compile(r"for \(int64_t (\w+) = \w+;\s+\1 < ([\w.]+);\s+\1 (?:\+= (.+
 _WHILE = re.compile(r"while \((\w+) < (\w+)()\)\s*\Z")
 _BODY = re.compile(r"\s*\{\s*(?:PipeBarrier<\w+>\(\);\s*)?([^;{}]*);")
 _MODES = {"LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "EQ": "NE", "NE": "EQ"}
-_OPPOSITE = {**_MODES, "GT": "LE"}
 _MODE = re.compile(r"\bCMPMODE::(\w+)")
-_WITH_LEAST_SUM = re.compile(
-    r"CompareScalar\((\w+), (\w+), float\(kSmallest \* kFoldedLanes\),\s*CMPMODE::GT,"
-)
-_OF_SEVERAL_TILES = re.compile(r"if \(work\.tiles != 1\)\s*\Z")
-_RAISED = re.compile(
-    r"if \((?:tiles|work\.tiles) != 1[^{}]*\)\s*\{[^{}]*Maxs\(rowSum_\[[^{}]*float\(kSmallest\)"
-)
 _OF_MAXIMA = re.compile(r"\(rowMax_\b")
 _START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
@@ -209,8 +202,7 @@ def masks(source: EmittedText) -> Iterator[Defect]:
         span, code = statement.span, source.code_at(statement.span)
         for match in _MODE.finditer(source.code, span.start, span.end):
             if match[1] in _MODES:
-                other = _OPPOSITE if _never_equal(source, statement) else _MODES
-                yield Defect(MASK, Span(*match.span(1)), other[match[1]])
+                yield Defect(MASK, Span(*match.span(1)), _MODES[match[1]])
         call = source.leading_call(statement)
         if call is not None and any(source.code_at(each) == "mask" for each in call.arguments):
             yield dropped(MASK, span)
@@ -224,15 +216,6 @@ def masks(source: EmittedText) -> Iterator[Defect]:
             start = span.start + lowest
             start_of_maximum = "float(-kLowest)" if _has_no_maxima(source) else "float(0)"
             yield Defect(MASK, Span(start, start + len("float(kLowest)")), start_of_maximum)
-
-
-def _never_equal(source: EmittedText, statement: StatementText) -> bool:
-    """Whether a comparison tells row sums of several tiles from what lanes without a key add up to in one:
-    such a sum is that of some key, or was raised to less."""
-    if not source.match(_WITH_LEAST_SUM, statement) or known_constants(source).get("kFoldedLanes", 0) < 2:
-        return False
-    several = any(source.match(_OF_SEVERAL_TILES, head) for head in source.heads_around(statement))
-    return several and _RAISED.search(source.code) is not None
 
 
 def _has_no_maxima(source: EmittedText) -> bool:
@@ -303,21 +286,23 @@ def _runs_out(source: EmittedText, head: StatementText) -> Defect | None:
 
 
 def wrong_slots(source: EmittedText) -> Iterator[Defect]:
-    """The other slot of a buffer that several places take.
+    """The other slot of a buffer that several places take, or one that does not change
+    (:mod:`attndsl.mutate.slots`).
 
-    Where a single one does, slots are numbered another way and no more; so are those that never change. What
-    comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
+    Where a single place does, slots are numbered another way and no more; so are those that never change.
+    What comes after a flag of all blocks takes no buffer that work before it still has: it counts on its own.
     """
     late = after_all_blocks(source)
     found = [
-        (match.span(2), match[2], (match[1], statement.function in late))
+        (match, statement)
         for statement in source.statements
         for match in _SLOT.finditer(source.code, statement.span.start, statement.span.end)
     ]
-    counts = Counter(buffer for _, _, buffer in found)
-    for span, slot, buffer in found:
-        if counts[buffer] > 1:
-            yield Defect(WRONG_SLOT, Span(*span), f"({slot} ^ 1)")
+    counts = Counter((match[1], statement.function in late) for match, statement in found)
+    for match, statement in found:
+        if counts[match[1], statement.function in late] > 1:
+            after = wrong_slot(source, statement, match[1], match[2])
+            yield Defect(WRONG_SLOT, Span(*match.span(2)), after)
 
 
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:

@@ -18,7 +18,7 @@ from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, callers_of
 from attndsl.mutate.lifetimes import EARLY, excludes, never_together, time_of
-from attndsl.mutate.pieces import is_covered_wait, orders_one_product
+from attndsl.mutate.pieces import is_covered_release, is_covered_wait, orders_one_product
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.target import Core, Pipe
 
@@ -79,7 +79,7 @@ def swapped_events(source: EmittedText) -> Iterator[Defect]:
         backwards = (first.name, second.name) == ("SetFlag", "WaitFlag") and early == late
         if too_late and (is_covered_wait(source, one) or reuse_is_covered(source, one)):
             continue
-        if too_early and release_is_covered(source, one, other):
+        if too_early and (release_is_covered(source, one, other) or is_covered_release(source, other)):
             continue
         if backwards and set_and_waited_apart(source, one, other):
             continue

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, before_all_blocks
+from attndsl.mutate.scratch import are_scratch
 from attndsl.mutate.source_model import SourceModel, Span, closing_brace
 from attndsl.mutate.turns import buffers_of, makes_buffer, over_in_time
 
@@ -246,10 +247,13 @@ def may_overlap(source: EmittedText, buffer: str, distance: str) -> bool:
     memory, number = _memory_of(source, buffer), _number(distance, _known(source)[0])
     if memory is None or number is None:
         return False
+    kernel = _kernel_of(source)
     before = {name: at for name, at in memory.at.items() if at < memory.at[buffer]}
     behind = {name: at - number for name, at in memory.at.items() if name not in before}
     return all(
-        apart(_kernel_of(source), one, other) or over_in_time(_kernel_of(source), one, other, moved == at)
+        apart(kernel, one, other)
+        or over_in_time(kernel, one, other, moved == at)
+        or are_scratch(kernel, one, other)
         for one, at in before.items()
         for other, moved in behind.items()
         if moved < at + memory.extent(one) and at < moved + memory.extent(other)

@@ -213,10 +213,13 @@ def _using(
         found = {each.kernel: _reads(each, switched) for each in kernels}
         return [each for each in kernels if found[each.kernel] == max(found.values())]
     flags, members = plan_rules.wanted_flags(source, place), plan_rules.used_members(source, place)
-    if not flags and not members:
+    untold = plan_rules.untold_members(source, place)
+    if not (flags or members or untold):
         return fitting
     taking = {
-        name for name, (own, known) in told.items() if flags.items() <= own.items() and members <= known
+        name
+        for name, (own, known) in told.items()
+        if flags.items() <= own.items() and members <= known and not untold & known
     }
     return [each for each in fitting if each.kernel in taking] or fitting
 

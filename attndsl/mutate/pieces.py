@@ -77,6 +77,14 @@ def is_covered_wait(source: EmittedText, wait: StatementText) -> bool:
     )
 
 
+def is_covered_release(source: EmittedText, release: StatementText) -> bool:
+    """Whether a slot may be told free in front of the product that takes it last: each wait for it orders
+    nothing that earlier ones do not."""
+    event = _EVENT.match(source.code_at(release.span))
+    waits = _places(source, "Wait", event) if event is not None else []
+    return bool(waits) and all(is_covered_wait(source, wait) for _, wait in waits)
+
+
 def _is_covered_by_slot(source: EmittedText, wait: StatementText, event: re.Match[str]) -> bool:
     """Whether another event of the same pipes is waited for before this one, and set after it, for a slot
     that changes as often."""

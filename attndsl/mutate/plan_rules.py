@@ -28,6 +28,8 @@ _PICKED = re.compile(r"\bchoice\.kernel\.\w+ = &(\w+);")
 _COMPUTED = re.compile(r"\btiling\.(\w+) =")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
 _MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) ="), re.compile(r"(?<!\.)\bkernel\.(\w+)")
+_TOLD = re.compile(r"(?<!\.)\bkernel\.(\w+) > 0\s*\?")
+"""What decides by whether the plan is told something of a kernel, which is 0 otherwise."""
 _GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0(\s*\?)?")
 
 
@@ -234,9 +236,24 @@ def members_of_kernels(source: SourceModel) -> Mapping[str, frozenset[str]]:
 
 
 def used_members(source: SourceModel, place: Span) -> frozenset[str]:
-    """What the statement around a place uses of what it is told of a kernel."""
+    """What the statement around a place uses of what it is told of a kernel, but for what it is not told
+    where the place decides something."""
     statement = source.statement_at(place.start)
-    return frozenset(_USED.findall("" if statement is None else source.code_at(statement.span)))
+    used = frozenset(_USED.findall("" if statement is None else source.code_at(statement.span)))
+    return used - untold_members(source, place)
+
+
+def untold_members(source: SourceModel, place: Span) -> frozenset[str]:
+    """What a plan is not told of a kernel where a place of it decides something: the place stands behind the
+    colon of a conditional expression that asks for it."""
+    statement = source.statement_at(place.start)
+    if statement is None:
+        return frozenset()
+    return frozenset(
+        match[1]
+        for match in _TOLD.finditer(source.code, statement.span.start, place.start)
+        if _other_branch(source.code, match.end() - 1) < place.start
+    )
 
 
 def _branches(source: SourceModel) -> Iterator[tuple[str, StatementText, Span]]:

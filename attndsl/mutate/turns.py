@@ -43,7 +43,7 @@ def makes_buffer(code: str) -> bool:
 
 
 @kept
-def _uses(kernel: EmittedText) -> dict[str, list[tuple[StatementText, str]]]:
+def uses_of(kernel: EmittedText) -> dict[str, list[tuple[StatementText, str]]]:
     """The statements that use members, by the addresses of the members, with the members' names; nothing of
     a buffer whose address is used beside."""
     names = buffers_of(kernel)
@@ -59,15 +59,16 @@ def _uses(kernel: EmittedText) -> dict[str, list[tuple[StatementText, str]]]:
     return found
 
 
-def _by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str]]) -> bool:
+def by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str]]) -> bool:
+    """Whether uses of a buffer are instructions of the vector pipe alone."""
     return bool(uses) and all(kernel.keeps_vector_busy(statement) for statement, _ in uses)
 
 
 def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) -> bool:
     """Whether both are used in one turn of one loop alone, one after the other, each written whole by the
     first instruction that uses it again."""
-    first, second = _uses(kernel).get(early, []), _uses(kernel).get(late, [])
-    if not (_by_vector_pipe(kernel, first) and _by_vector_pipe(kernel, second)):
+    first, second = uses_of(kernel).get(early, []), uses_of(kernel).get(late, [])
+    if not (by_vector_pipe(kernel, first) and by_vector_pipe(kernel, second)):
         return False
     loop = _loop_around(kernel, first[0][0].span.start)
     lives = _lives([(each, early) for each in first] + [(each, late) for each in second])
@@ -111,8 +112,8 @@ def _is_over(
 def _at_last(kernel: EmittedText, early: str, late: str) -> bool:
     """Whether a core uses one buffer in the last function that it runs alone, after a barrier, and the other
     in earlier ones."""
-    first, second = _uses(kernel).get(early, []), _uses(kernel).get(late, [])
-    if not _by_vector_pipe(kernel, first) or not _by_vector_pipe(kernel, second[:1]):
+    first, second = uses_of(kernel).get(early, []), uses_of(kernel).get(late, [])
+    if not by_vector_pipe(kernel, first) or not by_vector_pipe(kernel, second[:1]):
         return False
     functions = {each.function for each, _ in second}
     own = second[0][0].function

@@ -252,3 +252,63 @@ def test_rows_of_a_place_that_an_earlier_item_has_left(old: str, new: str) -> No
     assert START not in left_out(EARLIER.replace(LAST, f"if (tile < work.tiles) {{ Load(x); }}\n{LAST}"))
     assert START not in left_out(EARLIER.replace("[itemSlot * kRows", "[halfSlot * kRows"))
     assert START in left_out(EARLIER.replace(old, new))
+
+
+BEFORE = """
+void SoftmaxTile(int64_t rows)
+{
+    const int64_t keys = 8;
+    if (rows > 0) {
+        PipeBarrier<PIPE_V>();  // growth
+        Muls(grown_, tileStat_, -1.0f, 8);
+        if (above) {
+            Sub(rescale_, rowMax_, newMax_, 8);
+            PipeBarrier<PIPE_V>();  // branch
+            Exp(score_, score_, 8);
+        }
+    }
+    if (rows > 0) {
+        PipeBarrier<PIPE_V>();  // sums
+        Mul(rowSum_, rowSum_, rescale_, 8);
+        PipeBarrier<PIPE_V>();
+        Add(rowSum_, rowSum_, tileSum_, 8);
+    }
+}
+void Start(int64_t rows)
+{
+    Duplicate(rowSum_, 0.0f, 8);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("        PipeBarrier<PIPE_V>();  // growth\n", ""),
+        ("            PipeBarrier<PIPE_V>();  // branch\n", ""),
+        # the earlier barrier stands in a branch that may not be taken
+        ("    if (rows > 0) {", "    if (keys > 0) {"),
+        ("    if (rows > 0) {", "    if (other) {\n    } else {"),
+        ("        if (above) {", "        rows = 1;\n        if (above) {"),
+        ("        PipeBarrier<PIPE_V>();  // growth", "        for (; i < 0;) { PipeBarrier<PIPE_V>(); }"),
+        # a function in between may use the sums
+        (
+            "    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+            "    Start(rows);\n    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+        ),
+        # another turn comes to the barrier without the earlier one
+        (
+            "    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+            "    for (; i < 2;) {\n        PipeBarrier<PIPE_V>();  // sums",
+        ),
+    ],
+)
+def test_a_barrier_behind_one_that_always_runs(old: str, new: str) -> None:
+    def made(text: str) -> bool:
+        source = EmittedText(text)
+        ends = (each.span.end for each in event_rules.missing_barriers(source))
+        return any(source.text.startswith("  // sums", end) for end in ends)
+
+    assert not made(BEFORE)
+    assert old in BEFORE
+    assert made(BEFORE.replace(old, new, 1))

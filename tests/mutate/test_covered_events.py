@@ -108,6 +108,23 @@ def test_without_that_the_release_is_needed_where_it_stands(old: str, new: str, 
     assert where in swapped(old, new, "Store(")
 
 
+FREE_AHEAD = """WaitFlag<HardEvent::MTE2_V>(kPartialTaken);
+            Load(partial, outRingGm_[r0], 16);
+            SetFlag<HardEvent::MTE2_V>(kPartialTaken);"""
+
+
+def test_what_else_the_load_tells_first_hides_nothing() -> None:
+    old = "Load(partial, outRingGm_[r0], 16);"
+    assert swapped(old, FREE_AHEAD, "Store(") == []
+    ready = "SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReady)"
+    # the only event is set ahead: its wait is for an earlier load
+    ahead = KERNEL.replace(old, FREE_AHEAD).replace(ready, "WaitFlag<HardEvent::MTE2_V>(kPartialTaken)")
+    assert "WriteRows" in made(event_rules.swapped_events, ahead, "Store(")
+    # set after its wait once, before it elsewhere
+    twice = KERNEL.replace(ready, "SetFlag<HardEvent::MTE2_V>(kDone);\nWaitFlag<HardEvent::MTE2_V>(kDone)")
+    assert made(event_rules.swapped_events, twice, "Store(") == []
+
+
 def test_two_pipes_set_and_wait_for_different_events_in_any_order() -> None:
     assert made(event_rules.swapped_events, KERNEL, "SetFlag<HardEvent::V_MTE2>") == []
     assert swapped("kOther", "kTaken", "SetFlag<HardEvent::V_MTE2>") == ["WriteRows"]
@@ -149,3 +166,62 @@ def test_the_second_of_two_loads_covers_the_event_of_the_first() -> None:
     ifs = LOADS.replace("        {\n", "        if (k0 > 0) {\n")
     source = EmittedText(ifs.replace("SetFlag<HardEvent::M_MTE1>", behind), KNOWN)
     assert len(list(event_rules.dropped_events(source))) == 4
+
+
+SHARED = """
+void Weighted()
+{
+    if (halfOfTask == 0) {
+        Load(valueL1_, valueGm_, 1);
+        SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueReady);
+    }
+    for (int64_t k0 = 0; k0 < keys; k0 += 128) {
+        Load(probL1_, probGm_, 1);
+        SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbReady);
+        LoadData(left, probL1_, 1);
+        LoadData(right, valueL1_, 1);
+    }
+}
+void Other()
+{
+    Load(probL1_, probGm_, 1);
+    LoadData(right, probL1_, 1);
+}
+"""
+IN_LOOP = SHARED[SHARED.index("    }\n") : SHARED.index("        LoadData(left")]
+IN_OTHER_BRANCH = """    } else {
+        SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbReady);
+    }
+    for (int64_t k0 = 0; k0 < keys; k0 += 128) {
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_made"),
+    [
+        ("", "", False),
+        # a pipe works on the values before it is told of the probabilities
+        (
+            "        Load(probL1_, probGm_, 1);\n        Set",
+            "        LoadData(right, valueL1_, 1);\n        Set",
+            True,
+        ),
+        ("        SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbReady);\n", "", True),
+        ("    for (", "    LoadData(right, valueL1_, 1);\n    for (", True),
+        ("    if (halfOfTask", "    LoadData(left, valueL1_, 1);\n    if (halfOfTask", True),
+        # the loop may have no turn, and another function reads the values
+        ("LoadData(right, probL1_, 1)", "LoadData(right, valueL1_, 1)", True),
+        (
+            "    Load(probL1_, probGm_, 1);\n    LoadData(right, probL1_",
+            "    Load(valueL1_, g, 1);\n    LoadData(right, valueL1_",
+            False,
+        ),
+        # the second event comes in the other branch
+        (IN_LOOP, IN_OTHER_BRANCH, True),
+    ],
+)
+def test_values_that_halves_share_come_before_probabilities(old: str, new: str, is_made: bool) -> None:
+    assert old in SHARED
+    source = EmittedText(SHARED.replace(old, new, 1) if old else SHARED, KNOWN)
+    found = [source.at(each.span) for each in event_rules.dropped_events(source)]
+    assert any("kValueReady" in each for each in found) == is_made

@@ -192,30 +192,6 @@ def test_a_maximum_of_zeros_starts_above_them() -> None:
     assert made(MAXIMA.format(update), data_rules.masks) == ["float(0)"]
 
 
-SUMS = """void WriteStatistics()
-{
-    if (work.tiles != 1) {
-        CompareScalar(bits_, sums_, float(kSmallest * kFoldedLanes), CMPMODE::GT, 64);
-    }
-}
-void AddHeads()
-{
-    if (tiles != 1) {
-        PipeBarrier<PIPE_V>();
-        Maxs(rowSum_[r0], rowSum_[r0], float(kSmallest), 8);
-    }
-}
-"""
-
-
-def test_no_sum_of_several_tiles_is_the_least_one_of_lanes_without_keys() -> None:
-    schedule = "constexpr int64_t kFoldedLanes = 64;"
-    assert made(SUMS, data_rules.masks, schedule=schedule) == ["LE"]
-    assert made(SUMS, data_rules.masks, schedule=schedule.replace("64", "1")) == ["GE"]
-    for old, new in (("work.tiles != 1", "work.tiles == 1"), ("Maxs(", "Mins("), ("kFoldedLanes)", "kRows)")):
-        assert made(SUMS.replace(old, new), data_rules.masks, schedule=schedule) == ["GE"]
-
-
 PIECES = """const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
 for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {
     const int64_t depth = MinOf(kBaseK, keys - k0);

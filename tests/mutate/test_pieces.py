@@ -83,6 +83,13 @@ def late(old: str = "", new: str = "", schedule: str = SCHEDULE) -> list[str]:
     return [each.partition("(")[2].partition(" ")[0] for each in found if each.startswith("Wait")]
 
 
+def early(old: str = "", new: str = "", schedule: str = SCHEDULE) -> list[str]:
+    """The functions in which some mutant tells a slot free in front of its product."""
+    source = text_of(old, new, schedule)
+    found = [each.span for each in event_rules.swapped_events(source) if source.at(each.span)[:4] == "Mmad"]
+    return [each.function for span in found if (each := source.statement_at(span.start)) is not None]
+
+
 def text_of(old: str, new: str, schedule: str) -> EmittedText:
     text = KERNEL.replace(old, new) if old else KERNEL
     assert (text != KERNEL) == bool(old)
@@ -131,6 +138,14 @@ def test_another_schedule(old: str, new: str, made: list[str]) -> None:
 )
 def test_nothing_covers_another_wait(old: str, new: str, made: list[str]) -> None:
     assert late(old, new) == made
+
+
+def test_a_slot_whose_waits_are_covered_may_be_told_free_early() -> None:
+    assert early() == []
+    assert early(schedule=SCHEDULE.replace("kBaseN = 128", "kBaseN = 64")) == ["ScoreTile", "WeightedTile"]
+    further = "    WaitFlag<HardEvent::M_MTE1>(kRightFree + rightSlot_);\n    LoadData(right, probL1, 1);\n"
+    start = "void SoftmaxTile()\n{\n"
+    assert early(start, start + further) == ["ScoreTile", "WeightedTile"]
 
 
 def test_a_product_of_one_piece_needs_no_barrier() -> None:

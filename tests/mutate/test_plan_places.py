@@ -44,6 +44,24 @@ def test_what_a_plan_is_told_of_one_kernel_is_tried_with_it() -> None:
     assert plan_rules.wanted_flags(source, Span(waits, waits + 1)) == {"maskGiven": True}
 
 
+def test_what_a_plan_does_without_being_told_is_tried_with_a_kernel_it_is_not_told_of() -> None:
+    text = MEMBERS.replace(
+        "= kernel.fixedSplits;", "= kernel.fixedSplits > 0 ? kernel.fixedSplits : kernel.ring;"
+    )
+    source = EmittedText(text)
+
+    def fitting(place: str) -> list[str]:
+        start = text.index(place)
+        span = Span(start, start + len(place))
+        used, untold = plan_rules.used_members(source, span), plan_rules.untold_members(source, span)
+        told = plan_rules.members_of_kernels(source)
+        return [key for key, members in told.items() if used <= members and not untold & members]
+
+    assert fitting("kernel.ring;") == ["kComputed"]
+    # the other branch, and what decides, use both
+    assert fitting("kernel.fixedSplits :") == fitting("kernel.fixedSplits > 0") == []
+
+
 SWITCH = """
 void Lay()
 {
