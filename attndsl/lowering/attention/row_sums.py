@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, ceil_div, round_up, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, round_up, select
 from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
@@ -32,8 +32,10 @@ from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BlockReduce, Fill
-from attndsl.tile.statements import If, Note, Statement, seq
+from attndsl.tile.statements import If, Let, Note, Statement, seq
 
+_LAST_STEP = Symbol("lastStep")
+"""The first row of the last step."""
 _NOTE = "rowSum = rowSum * rescale + row sum of the tile"
 
 
@@ -185,13 +187,16 @@ def _with_next_step(context: Context, sums: RowSums) -> RowSums:
         folded = lanes.region(0, rows, REPEAT_LANES, width)
         return BlockReduce(op="Sum", dst=place, src=folded)
 
-    last = (ROWS - 1) // step * step
     note = Note(text="each row's sum folded to a repeat; the next step folds that to 8 lanes")
     return replace(
         sums,
         of_exponentials=[note, *fold_tile(context, "Sum", Const(0), lanes)],
         of_step_before=[If(condition=R0 > 0, then=seq(reduced(R0 - step, step)))],
-        reduced=[reduced(last, ROWS - last), *sums.reduced],
+        reduced=[
+            Let(symbol=_LAST_STEP, value=(ROWS - 1) // step * step),
+            reduced(_LAST_STEP, ROWS - _LAST_STEP),
+            *sums.reduced,
+        ],
     )
 
 

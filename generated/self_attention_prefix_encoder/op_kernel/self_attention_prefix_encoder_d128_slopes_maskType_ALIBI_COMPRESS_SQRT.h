@@ -842,10 +842,10 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            const int64_t lastStep = (rows - 1) / kRowsPerStep * kRowsPerStep;
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[(rows - 1) / kRowsPerStep * kRowsPerStep * kBlockLanes],
-                stepLanes_, rows - (rows - 1) / kRowsPerStep * kRowsPerStep, kRepeatLanes,
-                kBlockLanes, kFoldedLanes);
+            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, rows - lastStep,
+                kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
