@@ -24,6 +24,7 @@ from attndsl.lowering.results.row_statistics import leave_with_items, write_stat
 from attndsl.lowering.results.scaled_sums import scale_sums, sums_integers
 from attndsl.lowering.results.write_rows import write_rows
 from attndsl.lowering.results.zero_padding import has_padding, zero_padding
+from attndsl.lowering.scores.key_biases import number_keys, numbers_keys
 from attndsl.lowering.selection.block_selection import prepare_selection, selects_blocks
 from attndsl.lowering.selection.find_key_ends import find_ends, tells_ends
 from attndsl.tile.statements import Seq, Statement, seq
@@ -95,6 +96,12 @@ PHASES: tuple[Phase, ...] = (
         place=Place.BEFORE,
         applies=selects_blocks,
         make=lambda given: prepare_selection(given.context),
+    ),
+    Phase(
+        name="number the keys of a tile",
+        place=Place.BEFORE,
+        applies=numbers_keys,
+        make=lambda given: number_keys(given.context),
     ),
     Phase(
         name="find where the keys end that a mask in bytes shows",

@@ -165,12 +165,10 @@ def test_a_bias_by_position_is_a_row_that_all_rows_of_a_head_add() -> None:
         far = nodes.Elementwise(op="multiply", inputs=(distance(i - j), factor), axes=("N", "Q", "T"))
         c, made = modified(elementwise("add", far), query=PADDED)
         numbered, applied = lines(made.prepare_tile(c)), lines(made.apply(c))
-        assert numbered[:2] == [
-            "if tile == 0:",
-            "V     keyOffsets[tileKeys] = firstKey - firstQuery + lane numbers",
-        ]
+        first = "V     keyBias[tileKeys] = Adds(laneNumbers[tileKeys], firstKey - firstQuery)"
+        assert numbered[0] == first and [each for each in numbered if each.startswith("if")] == branch
         assert [each for each in applied if each.startswith("if")] == branch
-        assert "Axpy(keyOffsets" in applied[-1] and applied[-1].endswith("0 - slopes[head])") == (not branch)
+        assert "Axpy(keyBias" in applied[-1] and applied[-1].endswith("0 - slopes[head])") == (not branch)
     assert any("Add(score[row * tileKeys" in each and "keyBias[" in each for each in applied)
 
 

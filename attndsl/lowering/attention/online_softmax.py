@@ -25,6 +25,7 @@ from attndsl.lowering.attention.second_run import alone, first_time
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     factors,
+    follow_each_other,
     loaded_buffers,
     over_step,
     scored,
@@ -230,11 +231,12 @@ def _tile_parts(
         )
     b, quantizes = vector_buffers(context), context.attention.requantize is not None
     rounded = quantize(context, b, tile_row(context)) if quantizes else seen_lanes(context, _rounded(context))
-    sums = row_sums(context, needs_sums)
+    in_next_step = follow_each_other(context, modifiers) and not keeps_maxima(context)
+    sums = row_sums(context, needs_sums, in_next_step=in_next_step)
 
     def exponentials_of(scores: GlobalRegion) -> list[Statement]:
         return [
-            *scored(context, modifiers, scores),
+            *scored(context, modifiers, scores, sums.of_step_before),
             *_update_maximum(context),
             *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
             *exponentials(context, b.new_max, beside=note_growth(context) if context.gathers_sums else ()),

@@ -5,16 +5,17 @@
 Sums are those of the exponentials, or of what the cube takes, which is rounded. Each step of rows updates its
 own; or all rows are updated after the steps: a step then has fewer instructions that wait for each other, and
 the cube has the probabilities meanwhile. A step leaves a block of 8 lanes a row for that, or all folded lanes
-of a row, where the unified buffer has room for those: one instruction less that waits.
+of a row, where the unified buffer has room for those: one instruction less that waits. Without that room the
+next step may make the blocks of the folded lanes, beside what it does to its scores: they wait as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attndsl.base.source_location import UNKNOWN_LINE, SourceLine
-from attndsl.expr import Const, Expr, ceil_div, round_up, select
+from attndsl.expr import Const, Expr, Symbol, ceil_div, round_up, select
 from attndsl.lowering.attention.second_run import alone
 from attndsl.lowering.attention.tile_slots import state_row, tile_row
 from attndsl.lowering.context.attention_context import Context
@@ -31,8 +32,10 @@ from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BlockReduce, Fill
-from attndsl.tile.statements import If, Note, Statement, seq
+from attndsl.tile.statements import If, Let, Note, Statement, seq
 
+_LAST_STEP = Symbol("lastStep")
+"""The first row of the last step."""
 _NOTE = "rowSum = rowSum * rescale + row sum of the tile"
 
 
@@ -42,6 +45,8 @@ class RowSums:
 
     Attributes:
         of_exponentials: in a step of rows, once ``score`` holds their exponentials.
+        of_step_before: in a step of rows, beside what is done to its scores first: what is left to do of the
+            step before.
         of_rounded: in a step of rows, once ``score`` holds what the cube takes.
         reduced: after all steps of rows, makes the tile's sums in ``of_tile``; ``of_whole_steps``: with 0
             for rows that the last step lacks; ``reduced_step``: those of the rows of a step.
@@ -49,6 +54,7 @@ class RowSums:
     """
 
     of_exponentials: Sequence[Statement] = ()
+    of_step_before: Sequence[Statement] = ()
     of_rounded: Sequence[Statement] = ()
     reduced: Sequence[Statement] = ()
     reduced_step: Sequence[Statement] = ()
@@ -69,16 +75,20 @@ class RowSums:
         return [Note(text=_NOTE), If(condition=ROWS > 0, then=seq(*statements), where=self.where)]
 
 
-def row_sums(context: Context, needed_in_steps: bool) -> RowSums:
+def row_sums(context: Context, needed_in_steps: bool, *, in_next_step: bool = False) -> RowSums:
     """The updates of the running sums with a tile.
 
-    ``needed_in_steps``: a step computes with the sums of its rows.
+    ``needed_in_steps``: a step computes with the sums of its rows. ``in_next_step``: blocks of a step's rows
+    may be made in the next one.
     """
     if adds_rounded(context):
         return RowSums(of_rounded=_in_step(context))
     if needed_in_steps or not finishes_at_once(context):
         return RowSums(of_exponentials=_in_step(context))
-    return _at_once(context, _left_by_steps(context))
+    left = _left_by_steps(context)
+    if left == "blocks" and in_next_step and _has_many_steps(context) and folds_to_one_repeat(context):
+        return _with_next_step(context, _at_once(context, left))
+    return _at_once(context, left)
 
 
 def finishes_at_once(context: Context) -> bool:
@@ -104,6 +114,10 @@ def _left_by_steps(context: Context) -> str:
         found = "lanes" if context.gathers_sums else "blocks" if has_place else "step"
     # wider lanes take two levels more
     return "blocks" if found == "lanes" and not folds_to_one_repeat(context) else found
+
+
+def _has_many_steps(context: Context) -> bool:
+    return context.schedule.max_rows > BAND_ROWS
 
 
 def _in_step(context: Context) -> list[Statement]:
@@ -159,6 +173,31 @@ def _folded(context: Context, left: str) -> list[Statement]:
         Note(text="each row's sum folded to 8 lanes, reduced once after the loop"),
         *reduce_tile(context, "Sum", Const(0), block),
     ]
+
+
+def _with_next_step(context: Context, sums: RowSums) -> RowSums:
+    """``sums``, of which a step makes folded lanes alone: the next one folds those to blocks, or what follows
+    the last."""
+    (blocks, _), step, width = _buffers(context), context.rows_of_step, folded_lanes(context)
+    # not the lanes of maxima, which the next step makes at that time
+    lanes = context.in_ub("stepLanes", "float32", step * width, "row sums of a step, one repeat a row")
+
+    def reduced(first: Expr, rows: Expr) -> Statement:
+        place = blocks.region(first * STATISTIC_LANES, rows, STATISTIC_LANES, STATISTIC_LANES)
+        folded = lanes.region(0, rows, REPEAT_LANES, width)
+        return BlockReduce(op="Sum", dst=place, src=folded)
+
+    note = Note(text="each row's sum folded to a repeat; the next step folds that to 8 lanes")
+    return replace(
+        sums,
+        of_exponentials=[note, *fold_tile(context, "Sum", Const(0), lanes)],
+        of_step_before=[If(condition=R0 > 0, then=seq(reduced(R0 - step, step)))],
+        reduced=[
+            Let(symbol=_LAST_STEP, value=(ROWS - 1) // step * step),
+            reduced(_LAST_STEP, ROWS - _LAST_STEP),
+            *sums.reduced,
+        ],
+    )
 
 
 def _at_once(context: Context, left: str) -> RowSums:

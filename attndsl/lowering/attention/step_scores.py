@@ -21,6 +21,9 @@ from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import Convert, FillLanes, LoadRows, Unary, WithScalar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Seq, Statement, seq
 
+_WAITING = 2
+"""The modifier, by number, that waits for what another one did to the scores of a step."""
+
 
 def loaded_buffers(context: Context, modifiers: Modifiers) -> tuple[Buffer, ...]:
     """What is loaded with the rows of each step: one lifetime."""
@@ -37,14 +40,18 @@ def over_step(context: Context, modifiers: Modifiers, body: Seq) -> Statement:
     return Alloc(buffers=modifiers.row_loads, body=seq(own)) if modifiers.row_loads else own
 
 
-def scored(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
+def scored(
+    context: Context, modifiers: Modifiers, source: GlobalRegion, beside: Sequence[Statement] = ()
+) -> list[Statement]:
     """The step's scores in the unified buffer, modified; lanes after the last key hold -inf.
+
+    ``beside``: what follows the second modifier, and waits for nothing once that has waited for the first.
 
     So these change no maximum, and are 0 as exponentials: of a row whose maximum is finite. They are filled
     before the last step of the last modifier, if that leaves them alone: it waits for them and for what it
     needs at once.
     """
-    *before, finish = _applied(context, modifiers)
+    *before, finish = _applied(context, modifiers, beside)
     note = Note(text="Lanes after the last key are excluded from the maximum, and from the sum.")
     tail = [note, fill_tail(context, Const(-math.inf))]
     return [*_loaded(context, modifiers, source), *_filled_between(before, tail, finish)]
@@ -101,14 +108,32 @@ def factors(context: Context, modifiers: Modifiers) -> list[Statement]:
     return [*_applied(context, modifiers, of_probabilities=True), fill_tail(context, Const(0))]
 
 
-def _applied(context: Context, modifiers: Modifiers, *, of_probabilities: bool = False) -> list[Statement]:
+def follow_each_other(context: Context, modifiers: Modifiers) -> bool:
+    """Whether the first two modifiers change the scores of each step, whatever its rows and keys are: the
+    second one waits for the first."""
+    first = [each for each in modifiers.each if not each.of_probabilities][:_WAITING]
+    return len(first) == _WAITING and all(_acts(each.apply(context)) for each in first)
+
+
+def _acts(applied: Sequence[Statement]) -> bool:
+    return bool(applied) and not (isinstance(applied[0], If) and applied[0].otherwise is None)
+
+
+def _applied(
+    context: Context,
+    modifiers: Modifiers,
+    beside: Sequence[Statement] = (),
+    *,
+    of_probabilities: bool = False,
+) -> list[Statement]:
     """All modifiers of scores, or of probabilities, in order; the last statement touches no lane after the
-    last key."""
+    last key. ``beside`` follows the second one."""
     found: list[Statement] = []
     finish: list[Statement] = []
-    for each in (each for each in modifiers.each if each.of_probabilities == of_probabilities):
+    chosen = (each for each in modifiers.each if each.of_probabilities == of_probabilities)
+    for number, each in enumerate(chosen, 1):
         title, applied = Note(text=each.title), seen_lanes(context, each.apply(context))
-        found += [*finish, *([title, *applied] if applied else [])]
+        found += [*finish, *([title, *applied] if applied else []), *(beside if number == _WAITING else ())]
         finish = [*([] if applied else [title]), *seen_lanes(context, each.finish(context))]
     return [*found, seq(*finish)]
 

@@ -6,6 +6,10 @@ for any c: what is added to all scores of a row takes no part in its softmax. Wi
 first position, the numbers c + k j are the same for all rows of a tile, and larger than the distances that
 they stand for by the positions of a task at most. Below 2**24 they are exact in fp32; the product with f is
 rounded once, as that of r + k j would be.
+
+The numbers of a tile's lanes, k times 0, 1, 2, ..., are made once a kernel (:func:`number_keys`), the biases
+of its keys of these with each tile. A task of two halves has one first position, so that its first half makes
+them for both.
 """
 
 from __future__ import annotations
@@ -18,18 +22,27 @@ from attndsl.expr import Const, Expr, Load, round_up
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifier
-from attndsl.lowering.emit.loop_scalars import FIRST_HEAD, FIRST_KEY, HEAD, HEADS, KEYS, REPEAT_LANES, TILE
+from attndsl.lowering.emit.loop_scalars import (
+    FIRST_HEAD,
+    FIRST_KEY,
+    HALF,
+    HEAD,
+    HEADS,
+    KEYS,
+    REPEAT_LANES,
+    TASK_FIRST,
+)
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.masks.interval_bounds import extreme
-from attndsl.lowering.masks.visibility import later_positions_begin_later, tile_tests
 from attndsl.lowering.match.operation_chains import has_scores, has_statistics, other_operand
 from attndsl.lowering.operands.key_numbers import affine, row_lanes
 from attndsl.lowering.operands.row_values import has_keys, is_row_value, row_value
 from attndsl.lowering.scores.seen_values import at_seen_keys
+from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import AddScaled, Binary, LaneNumbers, WithScalar
-from attndsl.tile.statements import If, Let, Statement, seq
+from attndsl.tile.statements import If, Let, Stage, Statement, seq
 
 _POSITION = "i"
 
@@ -56,15 +69,39 @@ def key_bias(context: Context, node: nodes.Elementwise) -> Modifier | None:
     bias = _bias(context, node) if _shifts_cancel(context, node) else None
     if bias is None:
         return None
-    numbers = context.in_ub("keyOffsets", "float32", context.tile_keys, "positions of the tile's keys")
+    numbers = _lane_numbers(context)
     biases = context.in_ub("keyBias", "float32", context.tile_keys, "biases of the tile's keys")
     title = f"bias of the keys, less what a row's scores share  ({context.spec_line(node.where)})"
     return Modifier(
         title=title,
         scratch=(numbers, biases),
         prepare_tile=lambda context: _prepared(context, bias, numbers, biases),
-        apply=lambda context: _added(context, bias, numbers, biases),
+        apply=lambda context: _added(context, bias, biases),
     )
+
+
+def numbers_keys(context: Context) -> bool:
+    """Whether biases are made of the numbers of a tile's lanes."""
+    return _first_bias(context) is not None
+
+
+def number_keys(context: Context) -> Stage:
+    """The numbers of a tile's lanes, which stay the same for all tiles."""
+    bias = _first_bias(context)
+    assert bias is not None
+    numbered = LaneNumbers(dst=whole(_lane_numbers(context)), first=Const(0), where=bias.where)
+    doc = "The numbers of a tile's keys, counted from its first one."
+    return context.stage("NumberKeys", Core.AIV, doc=doc, body=seq(numbered), where=bias.where)
+
+
+def _first_bias(context: Context) -> _Bias | None:
+    sums = (each for each in context.attention.modifiers if isinstance(each, nodes.Elementwise))
+    found = (_bias(context, each) for each in sums if _shifts_cancel(context, each))
+    return next((each for each in found if each is not None), None)
+
+
+def _lane_numbers(context: Context) -> Buffer:
+    return context.in_ub("laneNumbers", "float32", context.tile_keys, "numbers of a tile's lanes: 0, 1, ...")
 
 
 def has_key_biases(context: Context) -> bool:
@@ -76,37 +113,26 @@ def has_key_biases(context: Context) -> bool:
 
 
 def _prepared(context: Context, bias: _Bias, numbers: Buffer, biases: Buffer) -> list[Statement]:
-    """The tile's positions, from that of the task's first row on, and the biases of its keys for one head."""
-    first, _ = context.rows.task_positions()
+    """The tile's positions, from that of the task's first row on, or the biases of its keys for one head."""
+    first = TASK_FIRST if context.halves else context.rows.task_positions()[0]
     place = context.in_kernel(bias.rest, {"b": context.rows.batch, _POSITION: first})
     start = FIRST_KEY + place if bias.slope > 0 else FIRST_KEY - place
-    numbered: Statement = LaneNumbers(dst=whole(numbers), first=start, where=bias.where)
-    if _tiles_are_a_run(context):
-        lanes = whole(numbers)
-        next_ones = WithScalar(op="Adds", dst=lanes, src=lanes, scalar=context.tile_keys, where=bias.where)
-        numbered = If(condition=TILE == 0, then=seq(numbered), otherwise=seq(next_ones))
-    if not bias.of_head:
-        return [numbered]
-    factor = _factor(context, bias)
-    scaled = WithScalar(op="Muls", dst=whole(biases), src=whole(numbers), scalar=factor, where=bias.where)
-    if bias.factor is None:
-        return [numbered, scaled]
-    of_one = seq(Let(symbol=HEAD, value=FIRST_HEAD), scaled)
-    return [numbered, If(condition=HEADS == 1, then=of_one)]
+    lanes, where = whole(biases), bias.where
+    made: list[Statement] = [WithScalar(op="Adds", dst=lanes, src=whole(numbers), scalar=start, where=where)]
+    scaled = WithScalar(op="Muls", dst=lanes, src=lanes, scalar=_factor(context, bias), where=where)
+    if bias.factor is not None and bias.of_head:
+        made.append(If(condition=HEADS == 1, then=seq(Let(symbol=HEAD, value=FIRST_HEAD), scaled)))
+    elif bias.factor is None and bias.slope < 0:
+        made.append(scaled)
+    return [If(condition=HALF == 0, then=seq(*made), where=where)] if context.halves else made
 
 
-def _tiles_are_a_run(context: Context) -> bool:
-    """Whether each tile of an item but the first has the keys that follow those of the one before it."""
-    gaps = context.attention.selected is not None or bool(tile_tests(context))
-    return not gaps and not context.halves and not later_positions_begin_later(context)
-
-
-def _added(context: Context, bias: _Bias, numbers: Buffer, biases: Buffer) -> list[Statement]:
+def _added(context: Context, bias: _Bias, biases: Buffer) -> list[Statement]:
     """The biases to the scores of each row of a step."""
     score, lanes = vector_buffers(context).score, round_up(KEYS, REPEAT_LANES)
 
     def scaled(row: Expr) -> Statement:
-        source, factor = whole(numbers, 0, lanes), _factor(context, bias)
+        source, factor = whole(biases, 0, lanes), _factor(context, bias)
         return AddScaled(dst=row_lanes(context, score, row), src=source, scalar=factor, where=bias.where)
 
     def alike(row: Expr) -> Statement:

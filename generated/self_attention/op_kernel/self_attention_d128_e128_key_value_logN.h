@@ -148,8 +148,9 @@ public:
             prob_ = View<T>(ub_, kProbAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
-            lanes_ = View<float>(ub_, kLanesAt);
+            stepLanes_ = View<float>(ub_, kStepLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            lanes_ = View<float>(ub_, kLanesAt);
             partial_ = View<float>(ub_, kPartialAt);
             rowsOut_ = View<float>(ub_, kRowsOutAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
@@ -765,6 +766,10 @@ private:
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
+            if (r0 > 0) {
+                SumOfBlocks(sumBlocks_[(r0 - kRowsPerStep) * kBlockLanes], stepLanes_, kRowsPerStep,
+                    kRepeatLanes, kBlockLanes, kFoldedLanes);
+            }
             // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
@@ -804,15 +809,12 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // each row's sum folded to a repeat; the next step folds that to 8 lanes
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                Duplicate(stepLanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(stepLanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -825,6 +827,10 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            const int64_t lastStep = (rows - 1) / kRowsPerStep * kRowsPerStep;
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, rows - lastStep,
+                kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
@@ -1150,10 +1156,10 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_;
-    LocalTensor<float> rescale_, growth_, sumBlocks_, tileSum_, grown_, partial_, resultBlocks_;
-    LocalTensor<float> maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_;
-    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, stepLanes_, sumBlocks_, lanes_, rowBlocks_;
+    LocalTensor<float> tileStat_, newMax_, rescale_, growth_, tileSum_, grown_, partial_;
+    LocalTensor<float> resultBlocks_, maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_;
+    LocalTensor<float> accumulator_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> valueL1_;
 };
 

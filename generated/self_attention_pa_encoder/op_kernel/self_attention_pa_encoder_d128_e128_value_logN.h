@@ -124,8 +124,9 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            lanes_ = View<float>(ub_, kLanesAt);
+            stepLanes_ = View<float>(ub_, kStepLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            lanes_ = View<float>(ub_, kLanesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
@@ -660,6 +661,10 @@ private:
             // score * qkScale  (spec line 252)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
+            if (r0 > 0) {
+                SumOfBlocks(sumBlocks_[(r0 - kRowsPerStep) * kBlockLanes], stepLanes_, kRowsPerStep,
+                    kRepeatLanes, kBlockLanes, kFoldedLanes);
+            }
             // Lanes after the last key are excluded from the maximum, and from the sum.
             if (keys % kRepeatLanes != 0) {
                 PipeBarrier<PIPE_V>();
@@ -699,15 +704,12 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // each row's sum folded to a repeat; the next step folds that to 8 lanes
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                Duplicate(stepLanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(stepLanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -735,6 +737,10 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            const int64_t lastStep = (rows - 1) / kRowsPerStep * kRowsPerStep;
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, rows - lastStep,
+                kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
@@ -1014,9 +1020,9 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, growth_;
-    LocalTensor<float> sumBlocks_, tileSum_, grown_, mergedMax_, mergedSum_, accumulator_;
-    LocalTensor<float> newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, stepLanes_, sumBlocks_, lanes_, rowBlocks_, tileStat_;
+    LocalTensor<float> newMax_, rescale_, growth_, tileSum_, grown_, mergedMax_, mergedSum_;
+    LocalTensor<float> accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };

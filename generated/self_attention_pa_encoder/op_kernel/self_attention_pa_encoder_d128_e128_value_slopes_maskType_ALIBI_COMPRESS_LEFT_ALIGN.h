@@ -127,11 +127,12 @@ public:
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
-            lanes_ = View<float>(ub_, kLanesAt);
+            stepLanes_ = View<float>(ub_, kStepLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            lanes_ = View<float>(ub_, kLanesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
-            keyOffsets_ = View<float>(ub_, kKeyOffsetsAt);
+            laneNumbers_ = View<float>(ub_, kLaneNumbersAt);
             keyBias_ = View<float>(ub_, kKeyBiasAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
@@ -231,6 +232,7 @@ private:
         SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
+        NumberKeys();
         WarmScores();
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
@@ -608,6 +610,43 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
+    // The numbers of a tile's keys, counted from its first one.
+    __aicore__ inline void NumberKeys()
+    {
+        {
+            Duplicate(laneNumbers_, float(0), 64);
+            PipeBarrier<PIPE_V>();
+            uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
+            Adds(laneNumbers_, laneNumbers_, float(1), lanesOfBit0, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
+            PipeBarrier<PIPE_V>();
+            uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
+            Adds(laneNumbers_, laneNumbers_, float(2), lanesOfBit1, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
+            PipeBarrier<PIPE_V>();
+            uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
+            Adds(laneNumbers_, laneNumbers_, float(4), lanesOfBit2, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
+            PipeBarrier<PIPE_V>();
+            uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
+            Adds(laneNumbers_, laneNumbers_, float(8), lanesOfBit3, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
+            PipeBarrier<PIPE_V>();
+            uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
+            Adds(laneNumbers_, laneNumbers_, float(16), lanesOfBit4, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
+            PipeBarrier<PIPE_V>();
+            uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
+            Adds(laneNumbers_, laneNumbers_, float(32), lanesOfBit5, 1,
+                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
+            for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
+                PipeBarrier<PIPE_V>();
+                Adds(laneNumbers_[numberedLanes], laneNumbers_, float(numberedLanes),
+                    MinOf(numberedLanes, kTileKeys - numberedLanes));
+            }
+        }
+    }
+
     // Stores zeros to the slots of scores, so that L2 holds them when the first scores come.
     __aicore__ inline void WarmScores()
     {
@@ -685,43 +724,14 @@ private:
                             + 1)
                         - firstKey),
                     kRepeatLanes));
-        PipeBarrier<PIPE_V>();
-        {
-            Duplicate(keyOffsets_, float(firstKey), 64);
+        if (halfOfTask == 0) {
             PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit0[2] = {0xaaaaaaaaaaaaaaaa, 0};
-            Adds(keyOffsets_, keyOffsets_, float(1), lanesOfBit0, 1,
-                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit1[2] = {0xcccccccccccccccc, 0};
-            Adds(keyOffsets_, keyOffsets_, float(2), lanesOfBit1, 1,
-                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit2[2] = {0xf0f0f0f0f0f0f0f0, 0};
-            Adds(keyOffsets_, keyOffsets_, float(4), lanesOfBit2, 1,
-                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit3[2] = {0xff00ff00ff00ff00, 0};
-            Adds(keyOffsets_, keyOffsets_, float(8), lanesOfBit3, 1,
-                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit4[2] = {0xffff0000ffff0000, 0};
-            Adds(keyOffsets_, keyOffsets_, float(16), lanesOfBit4, 1,
-                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
-            PipeBarrier<PIPE_V>();
-            uint64_t lanesOfBit5[2] = {0xffffffff00000000, 0};
-            Adds(keyOffsets_, keyOffsets_, float(32), lanesOfBit5, 1,
-                UnaryRepeatParams(1, 1, kRepeatBlocks, kRepeatBlocks));
-            for (int64_t numberedLanes = 64; numberedLanes < kTileKeys; numberedLanes *= 2) {
+            Adds(keyBias_, laneNumbers_, float(firstKey), kTileKeys);
+            if (work.heads == 1) {
                 PipeBarrier<PIPE_V>();
-                Adds(keyOffsets_[numberedLanes], keyOffsets_, float(numberedLanes),
-                    MinOf(numberedLanes, kTileKeys - numberedLanes));
+                Muls(keyBias_, keyBias_,
+                    float(slopesGm_.GetValue(work.firstHead * tiling_.slopesStrideN)), kTileKeys);
             }
-        }
-        if (work.heads == 1) {
-            PipeBarrier<PIPE_V>();
-            Muls(keyBias_, keyOffsets_,
-                float(slopesGm_.GetValue(work.firstHead * tiling_.slopesStrideN)), kTileKeys);
         }
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -747,10 +757,14 @@ private:
             } else {
                 for (int64_t row = 0; row < stepRows; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    Axpy(score[row * kTileKeys], keyOffsets_,
+                    Axpy(score[row * kTileKeys], keyBias_,
                         float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
                         RoundUp(keys, kRepeatLanes));
                 }
+            }
+            if (r0 > 0) {
+                SumOfBlocks(sumBlocks_[(r0 - kRowsPerStep) * kBlockLanes], stepLanes_, kRowsPerStep,
+                    kRepeatLanes, kBlockLanes, kFoldedLanes);
             }
             // score = -inf where the query does not see the key  (spec line 182)
             if (firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
@@ -800,15 +814,12 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // each row's sum folded to a repeat; the next step folds that to 8 lanes
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                Duplicate(stepLanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(stepLanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             // the blocks of a column of fractals, a group, follow each other, row by row
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
@@ -836,6 +847,10 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            const int64_t lastStep = (rows - 1) / kRowsPerStep * kRowsPerStep;
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, rows - lastStep,
+                kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
@@ -1115,9 +1130,9 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, keyOffsets_, keyBias_, lanes_, rowBlocks_, tileStat_;
-    LocalTensor<float> newMax_, rescale_, growth_, sumBlocks_, tileSum_, grown_, mergedMax_;
-    LocalTensor<float> mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> laneNumbers_, rowMax_, rowSum_, keyBias_, stepLanes_, sumBlocks_, lanes_;
+    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, growth_, tileSum_, grown_;
+    LocalTensor<float> mergedMax_, mergedSum_, accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };

@@ -88,8 +88,9 @@ constexpr uint32_t
     kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     // 2 slots: weighted sums of a partial
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
-    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kStepLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // row sums of a step, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // running maximum of each row, of items in flight
     kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // running sum of each row, of items in flight
@@ -130,8 +131,9 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResult
     kSlopesWideAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
     kProbAt = kSlopesWideAt + kSlopesWideSlotBytes, kPartialAt = kProbAt + kProbSlotBytes,
     kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
-    kLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
-    kSumBlocksAt = kLanesAt + kLanesSlotBytes, kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes,
+    kStepLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kSumBlocksAt = kStepLanesAt + kStepLanesSlotBytes,
+    kLanesAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowMaxAt = kLanesAt + kLanesSlotBytes,
     kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kKeyNumbersAt = kRowSumAt + kRowSumSlotBytes,
     kKeyNumbersBelowAt = kKeyNumbersAt + kKeyNumbersSlotBytes,
     kRowBlocksAt = kKeyNumbersBelowAt + kKeyNumbersBelowSlotBytes,

@@ -79,13 +79,14 @@ constexpr uint32_t
     kResultSlotBytes = kRowsPerStep * kPaddedValueSize * 2,
     // running weighted sum of each row
     kAccumulatorSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
-    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    kStepLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // row sums of a step, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // running maximum of each row, of items in flight
     kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // running sum of each row, of items in flight
     kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
-    kKeyOffsetsSlotBytes = kTileKeys * 4,  // positions of the tile's keys
+    kLaneNumbersSlotBytes = kTileKeys * 4,  // numbers of a tile's lanes: 0, 1, ...
     kKeyBiasSlotBytes = kTileKeys * 4,  // biases of the tile's keys
     kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
     kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
@@ -118,10 +119,11 @@ constexpr uint32_t
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kRowsOutAt = 0, kResultAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
     kAccumulatorAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
-    kLanesAt = kAccumulatorAt + kAccumulatorSlotBytes, kSumBlocksAt = kLanesAt + kLanesSlotBytes,
-    kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
-    kKeyOffsetsAt = kRowSumAt + kRowSumSlotBytes, kKeyBiasAt = kKeyOffsetsAt + kKeyOffsetsSlotBytes,
-    kMaxOutAt = kKeyBiasAt + kKeyBiasSlotBytes,
+    kStepLanesAt = kAccumulatorAt + kAccumulatorSlotBytes,
+    kSumBlocksAt = kStepLanesAt + kStepLanesSlotBytes,
+    kLanesAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowMaxAt = kLanesAt + kLanesSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kLaneNumbersAt = kRowSumAt + kRowSumSlotBytes,
+    kKeyBiasAt = kLaneNumbersAt + kLaneNumbersSlotBytes, kMaxOutAt = kKeyBiasAt + kKeyBiasSlotBytes,
     kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
     kPartSumAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
     kMergedMaxAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,

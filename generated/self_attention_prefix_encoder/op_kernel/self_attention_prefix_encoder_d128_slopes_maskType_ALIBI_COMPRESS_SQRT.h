@@ -129,8 +129,9 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             slopesWide_ = View<float>(ub_, kSlopesWideAt);
             prob_ = View<T>(ub_, kProbAt);
-            lanes_ = View<float>(ub_, kLanesAt);
+            stepLanes_ = View<float>(ub_, kStepLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            lanes_ = View<float>(ub_, kLanesAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             keyNumbers_ = View<float>(ub_, kKeyNumbersAt);
@@ -765,6 +766,10 @@ private:
                     float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
                     RoundUp(keys, kRepeatLanes));
             }
+            if (r0 > 0) {
+                SumOfBlocks(sumBlocks_[(r0 - kRowsPerStep) * kBlockLanes], stepLanes_, kRowsPerStep,
+                    kRepeatLanes, kBlockLanes, kFoldedLanes);
+            }
             // score = -inf where the query does not see the key  (spec line 182)
             if (work.kvSeqLenOfBatch - work.seqLenOfBatch + firstQuery
                 + (rowBegin + r0) / work.heads + 1
@@ -819,15 +824,12 @@ private:
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
             CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-            // each row's sum folded to 8 lanes, reduced once after the loop
+            // each row's sum folded to a repeat; the next step folds that to 8 lanes
             if (kFoldedLanes * kBlockLanes > keys) {
-                Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+                Duplicate(stepLanes_, 0.0f, stepRows * kFoldedLanes);
             }
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-            PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
-                kFoldedLanes);
+            SumOfBlocks(stepLanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
@@ -840,6 +842,10 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
         if (rows > 0) {
+            const int64_t lastStep = (rows - 1) / kRowsPerStep * kRowsPerStep;
+            PipeBarrier<PIPE_V>();
+            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, rows - lastStep,
+                kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
             SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
                 kRepeatLanes);
@@ -1129,10 +1135,10 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, keyNumbers_, keyNumbersBelow_, slopesWide_, lanes_;
-    LocalTensor<float> rowBlocks_, tileStat_, newMax_, rescale_, growth_, sumBlocks_, tileSum_;
-    LocalTensor<float> grown_, resultBlocks_, mergedMax_, mergedSum_, accumulator_, newMaxBlocks_;
-    LocalTensor<float> mergedRescale_;
+    LocalTensor<float> rowMax_, rowSum_, keyNumbers_, keyNumbersBelow_, slopesWide_, stepLanes_;
+    LocalTensor<float> sumBlocks_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, growth_;
+    LocalTensor<float> tileSum_, grown_, resultBlocks_, mergedMax_, mergedSum_, accumulator_;
+    LocalTensor<float> newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;
     LocalTensor<T> valueL1_;
 };
