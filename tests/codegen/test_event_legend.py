@@ -37,7 +37,11 @@ def legend(*events: SetEvent) -> str:
     [
         ((READY, FREE), ()),
         ((READY, FREE, OTHER), ("FreeXY:",)),
-        ((READY, FREE, TAKEN), ("FreeXY:", "TakenYX:")),
+        ((READY, FREE, TAKEN), ("FreeXY:", "TakenYX answers FreeXY:")),
+        (
+            (READY, FREE, replace(TAKEN, ids=2)),
+            ("FreeXY:", "TakenYX answers FreeXY:", "With two slots X may write"),
+        ),
         ((READY, DONE), ("Done/Taken:",)),
         ((replace(READY, buffers=(SCORE, MASK)), FREE), ("Buffers with one lifetime",)),
     ],
@@ -47,7 +51,10 @@ def test_each_kind_of_event_that_a_kernel_has_is_explained(
 ) -> None:
     found = legend(*events)
     assert found.startswith("Event ids by pipe pair. Ready: the content may be read; Free: ")
-    every = ("FreeXY:", "TakenYX:", "Done/Taken:", "Buffers with one lifetime")
+    every = (
+        *("FreeXY:", "TakenYX answers FreeXY:", "With two slots X may write"),
+        *("Done/Taken:", "Buffers with one lifetime"),
+    )
     assert tuple(each for each in every if each in found) == explained
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -15,6 +15,8 @@ from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, Handed, SetEvent
 
+_SAYS = ("Ready", "Free", "Taken")
+"""What an event says of a buffer: the end of its name."""
 PARAMETER = "T"
 """The template parameter of a text that kernels of two dtypes share."""
 
@@ -145,11 +147,20 @@ class Spelling:
 
 
 def _event_constants(program: Program) -> dict[str, str]:
-    """Short names for events: without their pipes wherever that is still unique."""
+    """Short names for events: without their pipes wherever that is still unique, and of the first buffer that
+    they order where that is not the first of its lifetime."""
     events = {item.name: item for item in program.statements() if isinstance(item, SetEvent)}
+    ordered: dict[str, dict[Buffer, None]] = {}
+    for item in program.statements():
+        if isinstance(item, SetEvent):
+            ordered.setdefault(item.name, {}).update(dict.fromkeys((*item.buffers, *item.also)))
+    groups = [item.buffers for item in program.statements() if isinstance(item, Alloc)]
     short: dict[str, list[str]] = {}
     for name, event in events.items():
-        short.setdefault(name.removesuffix(event.source.value + event.target.value), []).append(name)
+        pair = event.source.value + event.target.value
+        stem = name.removesuffix(pair)
+        own = _after_ordered(stem, tuple(ordered[name]), groups)
+        short.setdefault(stem if own + pair in events else own, []).append(name)
     constants = {}
     for stem, names in short.items():
         for name in names:
@@ -157,3 +168,12 @@ def _event_constants(program: Program) -> dict[str, str]:
             pair = f"{event.source.value.capitalize()}{event.target.value.capitalize()}"
             constants[name] = constant(stem if len(names) == 1 else stem + pair)
     return constants
+
+
+def _after_ordered(stem: str, ordered: tuple[Buffer, ...], groups: Sequence[tuple[Buffer, ...]]) -> str:
+    """The name of an event after a buffer that it orders: it may stand for a lifetime whose first it does not."""
+    for group in groups:
+        what = stem.removeprefix(group[0].name)
+        if what in _SAYS and ordered and ordered[0] in group and group[0] not in ordered:
+            return ordered[0].name + what
+    return stem

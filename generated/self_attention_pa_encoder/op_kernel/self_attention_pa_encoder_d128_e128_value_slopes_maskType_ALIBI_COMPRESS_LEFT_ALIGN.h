@@ -46,10 +46,12 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Buffers with one lifetime share an event, named after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
+// holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. With two slots
+// X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X waited
+// for in the turn before, after all its work on this one. Buffers with one lifetime share an event,
+// named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -64,7 +66,7 @@ constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
 constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
-constexpr int32_t kMaxOutReadyMte2V = 4;  // MTE2_V, rowsOut: one id per slot
+constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
 constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
@@ -80,7 +82,7 @@ constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
 constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReadyVMte3 = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
+constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -780,8 +782,7 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile >= work.halves ? 0 - kGrowthLimit : 0.0f),
-                stepRows);
+            Adds(tileStat_, tileStat_, float(tile >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
@@ -973,14 +974,14 @@ private:
                             * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V + maxOutSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
                 if (work.keySteps <= tile) {
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -1095,9 +1096,8 @@ private:
     struct VectorStep {
         int64_t tile, itemSlot;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory
