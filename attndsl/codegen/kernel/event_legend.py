@@ -14,8 +14,8 @@ _REUSE = "Free: the slot may be written again"
 _TOLD_APART = "FreeXY: pipe X no longer uses the slot, Y may begin."
 _TAKEN = (
     "TakenYX answers FreeXY: Y took it. An event holds one signal. Where X could set FreeXY a second time "
-    "before Y has waited for the first, Y sets TakenYX right after its wait, and X waits for it before it sets "
-    "FreeXY again."
+    "before Y has waited for the first, Y sets TakenYX right after its wait, and X waits for it before it "
+    "sets FreeXY again."
 )
 _TAKEN_OF_SLOTS = (
     "With two slots X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X "

@@ -9,6 +9,7 @@ from typing import Any
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.event_legend import event_legend, flag_legend
+from attndsl.codegen.kernel.half_rows import half_rows
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.list_decoding import DecodedLists, decoding_lines, list_decodings
@@ -125,6 +126,9 @@ class KernelText:
     lists: tuple[DecodedLists, ...]
     item: tuple[str, ...]
     decodings: tuple[Function, ...]
+    half: tuple[str, ...]
+    half_parameters: tuple[str, ...]
+    half_lines: tuple[str, ...]
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
@@ -163,7 +167,8 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
     tensors = (*program.parameters, *program.workspace)
     ctypes = {tensor: spelling.ctype(tensor) for tensor in tensors}
     shared = shared_stages(program, ctypes, [decoding.function for decoding in decodings.each])
-    cube, vector = (Writer(program, spelling, decodings, shared) for _ in range(2))
+    halves = half_rows(program, decodings)
+    cube, vector = (Writer(program, spelling, decodings, shared, halves) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
     helpers = kernel_helpers(_all_expressions(program))
     names = names_of(compiled.operator)
@@ -193,6 +198,9 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         lists=list_decodings(program, names),
         item=tuple(_item_members(decodings)),
         decodings=tuple(cube.decodings()),
+        half=halves.struct,
+        half_parameters=halves.parameters,
+        half_lines=tuple(halves.lines(spelling, decodings)) if halves.members else (),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),

@@ -171,7 +171,7 @@ def _event_constants(program: Program) -> dict[str, str]:
 
 
 def _after_ordered(stem: str, ordered: tuple[Buffer, ...], groups: Sequence[tuple[Buffer, ...]]) -> str:
-    """The name of an event after a buffer that it orders: it may stand for a lifetime whose first it does not."""
+    """The name of an event after a buffer that it orders: the first of its lifetime may be none."""
     for group in groups:
         what = stem.removeprefix(group[0].name)
         if what in _SAYS and ordered and ordered[0] in group and group[0] not in ordered:

@@ -189,12 +189,14 @@ private:
                 cubeSteps_[slot].tile = tile;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 cubeSteps_[slot].keyStart = keyStart;
+                const Half half = HalfOf(work, tile, itemSlot);
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (tile < work.keySteps) {
-                    LoadQuery(work, tile);
+                    LoadQuery(work, tile, half.halfOfTask, half.firstQuery, half.queries,
+                        half.rowFractals);
                 }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
@@ -202,11 +204,14 @@ private:
                     AwaitProbabilities();
                 }
                 if (tile < work.keySteps) {
-                    ScoreTile(work, keyStart, tile);
+                    ScoreTile(work, keyStart, tile, half.halfOfTask, half.firstQuery, half.taskRows,
+                        half.rowFractals);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
+                    const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);
                     WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlierSlot,
-                        earlier.itemSlot);
+                        earlierHalf.halfOfTask, earlierHalf.firstQuery, earlierHalf.taskRows,
+                        earlierHalf.halfSlot);
                 }
             }
         }
@@ -249,21 +254,26 @@ private:
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].itemSlot = itemSlot;
+                const Half half = HalfOf(work, tile, itemSlot);
                 if (tile < work.halves) {
-                    StartRows(work, tile, itemSlot);
+                    StartRows(half.halfSlot, half.rows);
                 }
                 if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, itemSlot);
+                    SoftmaxTile(work, tile, slot, half.firstQuery, half.taskRows, half.halfSlot,
+                        half.rowBegin, half.rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
+                    const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);
                     if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot);
+                        UpdateTile(earlierWork.halves, earlierWork.steps, earlier.tile, earlierSlot,
+                            earlierHalf.halfSlot, earlierHalf.rowBegin, earlierHalf.rows);
                     }
                     if (earlier.tile >= earlierWork.steps - earlierWork.halves) {
-                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot);
+                        WriteRows(earlierWork, earlier.tile, earlierHalf.firstQuery,
+                            earlierHalf.halfSlot, earlierHalf.rowBegin, earlierHalf.rows);
                     }
                 }
             }
@@ -372,6 +382,34 @@ private:
         return found;
     }
 
+    // The half of a task that takes a step: its rows.
+    struct Half {
+        int64_t halfOfTask;  // its number in the task
+        int64_t firstQuery;  // its first query position in the batch row
+        int64_t queries;  // its query positions
+        int64_t halfSlot;  // where the state of its rows stands
+        int64_t taskRows;  // its query rows
+        int64_t rowFractals;  // fractals of 16 rows that these fill
+        int64_t rowBegin;  // the first of them that this vector core has
+        int64_t rows;  // how many this vector core has
+    };
+
+    __aicore__ inline Half HalfOf(const Item &work, int64_t tile, int64_t itemSlot)
+    {
+        Half found;
+        found.halfOfTask = tile % work.halves;
+        found.firstQuery = work.firstOfTask + found.halfOfTask * work.queriesOfHalf;
+        found.queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - found.halfOfTask * work.queriesOfHalf);
+        found.halfSlot = itemSlot * kMostHalves + found.halfOfTask;
+        found.taskRows = work.heads * found.queries;
+        found.rowFractals = CeilDiv(found.taskRows, kFractal);
+        const int64_t rowsPerCore = CeilDiv(found.taskRows, kVectorCores);
+        found.rowBegin = MinOf(subBlock_ * rowsPerCore, found.taskRows);
+        found.rows = MinOf(rowsPerCore, found.taskRows - found.rowBegin);
+        return found;
+    }
+
     // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
@@ -399,14 +437,9 @@ private:
     }
 
     // Query rows of the half, at its first tile, from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t tile)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t tile, int64_t halfOfTask,
+        int64_t firstQuery, int64_t queries, int64_t rowFractals)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
         const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
         auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
         if (tile < work.halves) {
@@ -433,14 +466,9 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, int64_t keyStart, int64_t tile)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t keyStart, int64_t tile,
+        int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t rowFractals)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -515,14 +543,8 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyStart, int64_t tile,
-        int64_t slot, int64_t itemSlot)
+        int64_t slot, int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t halfSlot)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -643,16 +665,8 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
+    __aicore__ inline void StartRows(int64_t halfSlot, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[halfSlot * kRowsPerVector], float(kLowest), rows);
@@ -662,17 +676,8 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot)
+        int64_t firstQuery, int64_t taskRows, int64_t halfSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys =
@@ -834,23 +839,14 @@ private:
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot)
+    __aicore__ inline void UpdateTile(int64_t halves, int64_t steps, int64_t tile, int64_t slot,
+        int64_t halfSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < work.steps - work.halves) {
+        if (tile < steps - halves) {
             WaitFlag<HardEvent::S_V>(kGrownFree);
             CopyLanes(grown_,
-                growth_[(slot + work.halves) % kRing
-                    * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                growth_[(slot + halves) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
                 kRowsPerVector / kRowsPerStep * kBlockLanes);
             SetFlag<HardEvent::V_S>(kGrownReady);
             // maxima grow rarely once an item has begun: the scalar unit looks where
@@ -875,7 +871,7 @@ private:
                         // sums = sums * rescale
                         PipeBarrier<PIPE_V>();
                         SpreadOverBlocks<2>(resultBlocks_,
-                            rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0],
+                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0],
                             kResultRowsPerStep);
                         WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
                         PipeBarrier<PIPE_V>();
@@ -896,17 +892,9 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t firstQuery,
+        int64_t halfSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
