@@ -126,7 +126,7 @@ def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Di
 
 
 def _usual(tests: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The conditions that many branches ask for together, so that the most lines are saved; none if few are."""
+    """The conditions that many branches ask for together, where that saves lines: those that save most."""
     shared = [tuple(text for text in one if text in other) for one, other in combinations(tests, 2)]
 
     def saved(conditions: tuple[str, ...]) -> int:

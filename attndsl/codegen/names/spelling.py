@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from attndsl.codegen.names.members import constant, cxx_type, gm_member, list_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.codegen.text.ring_rows import ring_row_helper, with_ring_rows
 from attndsl.expr import Const, Expr, ExprLike, Load, Scope, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import Program
+from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Handed, SetEvent
 
 _SAYS = ("Ready", "Free", "Taken")
@@ -61,6 +63,7 @@ class Spelling:
         self._arguments: Mapping[StageOperand, str] = {}
         self._scalars: Mapping[str, str] = {}
         self.events = _event_constants(program)
+        self._has_ring_rows = bool(ring_row_helper(program_expressions(program)))
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
             for item in program.statements()
@@ -90,7 +93,11 @@ class Spelling:
         """A scalar expression; ``spelled`` as for :func:`cxx_text`."""
         value = as_expr(expr)
         text = value.mapped(self._argument) if self._arguments else value
-        return cxx_text(text, {**self._scalars, **(spelled or {})})
+        names = {**self._scalars, **(spelled or {})}
+        if self._has_ring_rows:
+            text, calls = with_ring_rows(text, names)
+            names |= calls
+        return cxx_text(text, names)
 
     def _argument(self, node: Expr) -> Expr | None:
         """What stands for a tiling field or a read of a tensor that is an argument."""
@@ -144,6 +151,11 @@ class Spelling:
 
     def _index(self, offset: Expr) -> str:
         return "" if offset.same(Const(0)) else f"[{self.expr(offset)}]"
+
+
+def program_expressions(program: Program) -> Iterator[Expr]:
+    """All scalar expressions of a program."""
+    return (expr for item in program.statements() for expr in expressions(item))
 
 
 def _event_constants(program: Program) -> dict[str, str]:

@@ -477,6 +477,12 @@ private:
         return found;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQueryForKey(const Item &work)
     {
@@ -542,10 +548,8 @@ private:
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                            + band * kTileKeys + n0],
-                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
-                            bandFractals * kFractal);
+                        StoreProduct(scoreRingGm_[RingRow(slot, band) * kTileKeys + n0], productL0,
+                            bandRows, RoundUp(cols, kFractal), kTileKeys, bandFractals * kFractal);
                         SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -630,8 +634,8 @@ private:
                     probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedHeadSize],
-                    productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(slot, band) * kPaddedHeadSize], productL0, bandRows,
+                    kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
@@ -660,8 +664,8 @@ private:
         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
         for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
             const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
-            StoreRows(scoreRingGm_[(slot * tiling_.rowsPerTask + tiling_.rowsPerTask
-                - tiling_.warmRows + firstRow + r0)
+            StoreRows(
+                scoreRingGm_[RingRow(slot, tiling_.rowsPerTask - tiling_.warmRows + firstRow + r0)
                 * kTileKeys],
                 partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
         }
@@ -693,8 +697,8 @@ private:
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+            LoadRows(score, scoreRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (spec line 92)
@@ -797,8 +801,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            LoadRow(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+            LoadRow(partial, outRingGm_[RingRow(slot, rowBegin + r0) * kPaddedHeadSize],
                 stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);

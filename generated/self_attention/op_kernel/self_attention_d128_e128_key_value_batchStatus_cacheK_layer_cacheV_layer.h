@@ -438,6 +438,12 @@ private:
         return rowsBeforeSum_;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitScaledQuery()
     {
@@ -540,9 +546,9 @@ private:
                                 ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                     true));
                             SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                * tiling_.rowsPerTask * kTileKeys
-                                + band * kTileKeys + n0],
+                            StoreProduct(
+                                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, band) * kTileKeys
+                                + n0],
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -603,8 +609,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, keys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadNz(probL1, probRingGm_[RingRow(slot, band) * kTileKeys + k1], bandRows,
+                    pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -648,9 +654,8 @@ private:
                 if (tile >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
-                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
-                    bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(halfSlot, band) * kPaddedValueSize], productL0,
+                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -722,8 +727,7 @@ private:
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
-                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
-                        * kTileKeys],
+                        scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
                         partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
@@ -759,9 +763,8 @@ private:
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                    * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
+                keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (spec line 252)
@@ -818,8 +821,8 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -859,7 +862,7 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
+                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -912,8 +915,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
                 if (tile < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -945,8 +947,7 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);

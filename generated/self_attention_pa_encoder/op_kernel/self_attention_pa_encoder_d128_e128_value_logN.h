@@ -412,6 +412,12 @@ private:
         return keysBeforeSum_;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Query rows of the half, at its first tile, from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t tile, int64_t halfOfTask,
         int64_t firstQuery, int64_t queries, int64_t rowFractals)
@@ -484,9 +490,9 @@ private:
                                 ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                     true));
                             SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                * tiling_.rowsPerTask * kTileKeys
-                                + band * kTileKeys + n0],
+                            StoreProduct(
+                                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, band) * kTileKeys
+                                + n0],
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -582,9 +588,8 @@ private:
                 if (tile >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
-                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
-                    bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(halfSlot, band) * kPaddedValueSize], productL0,
+                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -616,8 +621,7 @@ private:
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
-                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
-                        * kTileKeys],
+                        scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
                         partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
@@ -653,9 +657,8 @@ private:
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                    * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
+                keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * logN  (spec line 252)
@@ -771,7 +774,7 @@ private:
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
                 if (grew) {
-                    const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
+                    const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
                     auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                     WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                     SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -819,8 +822,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(partial,
-                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -858,8 +860,7 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut,
-                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);

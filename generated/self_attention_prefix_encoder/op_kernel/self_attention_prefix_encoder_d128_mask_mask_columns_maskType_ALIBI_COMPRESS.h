@@ -385,6 +385,12 @@ private:
         return rowsBeforeSum_;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -470,9 +476,9 @@ private:
                                 ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                     true));
                             SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                * tiling_.rowsPerTask * kTileKeys
-                                + band * kTileKeys + n0],
+                            StoreProduct(
+                                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, band) * kTileKeys
+                                + n0],
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -531,8 +537,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadNz(probL1, probRingGm_[RingRow(slot, band) * kTileKeys + k1], bandRows,
+                    pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -576,8 +582,8 @@ private:
                 if (tile > 0) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedHeadSize],
-                    productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(itemSlot, band) * kPaddedHeadSize], productL0,
+                    bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -606,8 +612,7 @@ private:
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
-                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
-                        * kTileKeys],
+                        scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
                         partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
@@ -653,9 +658,8 @@ private:
             auto maskRows = View<T>(ub_, kMaskRowsAt + scoreSlot_ * kMaskRowsSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                    * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
+                keys, kTileKeys, kTileKeys);
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
@@ -755,8 +759,8 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -785,7 +789,7 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
+                        const int64_t ringRow = RingRow(itemSlot, rowBegin + r0);
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
@@ -835,9 +839,7 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 if (tile < work.tiles) {
-                    LoadRow(partial,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedHeadSize],
+                    LoadRow(partial, outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedHeadSize],
                         stepRows * kPaddedHeadSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -874,9 +876,7 @@ private:
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (tile < work.tiles) {
-                    LoadRow(rowsOut,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedHeadSize],
+                    LoadRow(rowsOut, outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedHeadSize],
                         stepRows * kPaddedHeadSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
