@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from attndsl.lowering.keys.compositions import COMPOSITIONS, WRITTEN, Kind
 from attndsl.lowering.keys.source_rules import SOURCES
 from attndsl.lowering.masks.mask_rules import MASK_KINDS
 from attndsl.lowering.match.option_couplings import COUPLINGS
+from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.operands.elementwise_ops import OPERATIONS
 from attndsl.lowering.preconditions import IO_DTYPES, RULES
 from attndsl.lowering.results.elementwise_results import FORMS
@@ -155,6 +157,27 @@ def devices() -> Iterator[str]:
     yield from _table(("name", "device", "cube + vector cores", "clock", "L2", "memory"), rows)
 
 
+def options() -> Iterator[str]:
+    """The schedule options, and what their values mean, from the docstring of the class."""
+    told = option_meanings()
+    yield from _table(("option", "what it decides"), ((f"`{name}`", text) for name, text in told.items()))
+
+
+def option_meanings() -> dict[str, str]:
+    """What the docstring of schedules says of each option."""
+    lines = cleandoc(Schedule.__doc__ or "").partition("Attributes:\n")[2].splitlines()
+    found, name = dict[str, str](), ""
+    for line in lines:
+        begins = re.match(r"    (\w+): (.*)", line)
+        name = begins[1] if begins else name
+        text = begins[2] if begins else line.strip()
+        found[name] = f"{found.get(name, '')} {text.replace('``', '`')}".strip()
+    return {
+        name: re.sub(r'("\w+")', r"`\1`", text.replace(":data:", "")).rstrip(".")
+        for name, text in found.items()
+    }
+
+
 def couplings() -> Iterator[str]:
     """The schedule options that others bound."""
     architecture = device(DEFAULT_DEVICE).architecture
@@ -196,7 +219,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
     for each in (
         *(axes, masks, sources, compositions, operations, dtypes, rules),
-        *(starting_kinds, gallery, instructions, couplings, ways, devices, missed),
+        *(starting_kinds, gallery, instructions, options, couplings, ways, devices, missed),
     )
 }
 

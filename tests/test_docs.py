@@ -231,7 +231,7 @@ def told(legal: Legal, most: str = "") -> str:
 
 
 def test_the_table_of_schedule_options_is_that_of_the_code() -> None:
-    found = options((DOCS / "packages" / "lowering.md").read_text())
+    found = options((DOCS / "writing" / "schedule.md").read_text())
     assert found.keys() == {each.name for each in fields(Schedule)}
     for name, legal in legal_values(device(device_names()[0])).items():
         most = "the device's cube cores" if name == "cores" else ""

@@ -8,11 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import attndsl
+from attndsl.lowering.match.schedule_options import Schedule, legal_values
+from attndsl.lowering.ways import WAYS
+from attndsl.target import DEFAULT_DEVICE, device
 from tests.support.markdown_commands import Command, File, matches, run, steps
 from tests.support.stable_folders import tmp_path, tmp_path_factory
 
@@ -102,6 +106,20 @@ def test_a_page_is_printed_with_its_tables_without_the_site() -> None:
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "| `T` | key positions of a batch row |" in printed
     assert "<!--" not in printed and "printed_tables.py" not in printed
+
+
+def test_the_page_on_schedules_says_what_each_option_decides_and_when_its_values_are_refused() -> None:
+    command = [sys.executable, "docs/printed_tables.py", "writing/schedule.md"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    table = printed.split("| option | what it decides |")[1].split("\n\n")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
+    assert told.keys() == {each.name for each in fields(Schedule)}
+    for name, legal in legal_values(device(DEFAULT_DEVICE)).items():
+        assert len(told[name].split()) > 3, name
+        assert all(f'`"{word}"`' in told[name] for word in legal.words if word != "auto"), name
+    for way in WAYS:
+        for words, _ in way.obstacles:
+            assert f"| `{way.option}={way.value!r}` | {words} | `{way.other!r}` |" in printed
 
 
 def test_pages_that_lack_something_in_the_repository_say_how_to_read_them() -> None:

@@ -27,7 +27,7 @@ _START = re.compile(
     r"(?:Duplicate\(\w+_\[(?:itemSlot|halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
 )
 _LAST_STEP = re.compile(r"if \((\w+)\.tile (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
-_PLACES_LAST = re.compile(r"static_assert\(kPrefetch < kRing,")
+_PLACES_LAST = re.compile(r"\bItem items_\[kRing\];")
 _FINISH = re.compile(
     r"if \((\w+)\.tile == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
     r"if \(\1\.tile < (\w+)\.tiles\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"

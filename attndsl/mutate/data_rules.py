@@ -341,12 +341,12 @@ def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
 def stale_rings(source: EmittedText) -> Iterator[Defect]:
     """A slot of a ring, or the scalars of a step, other than the ones that the stage is given; what is added
     to a slot put in its place, or what should be put there added."""
-    slot = re.compile(r"(?<![\w.])(slot|itemSlot|halfSlot)(?= \* \w)")
+    slot = re.compile(r"(?<![\w.])(slot|itemSlot|halfSlot)(?= \* \w)|(?<=\bRingRow\()(\w+)(?=, )")
     step = re.compile(r"\(slot \+ kRing - kPrefetch()\)")
     for statement in source.statements:
         span = statement.span
         for match in slot.finditer(source.code, span.start, span.end):
-            yield Defect(STALE_RING, Span(*match.span(1)), f"(({match[1]} + kRing - 1) % kRing)")
+            yield Defect(STALE_RING, Span(*match.span()), f"(({match[0]} + kRing - 1) % kRing)")
         for match in step.finditer(source.code, span.start, span.end):
             yield Defect(STALE_RING, Span(*match.span(1)), " + 1")
         call = source.leading_call(statement)

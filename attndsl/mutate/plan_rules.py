@@ -21,6 +21,7 @@ _PER_BLOCK = re.compile(r"\* (tiling\.blocks)\b")
 _FIELD = re.compile(r"tiling\.(\w+) =")
 _MODE = re.compile(r"\bBlocksWait\([^()]*\) \? (kBatchMode) : 0")
 _WAITS = re.compile(r"return (.*?);", re.DOTALL)
+_NAMED = re.compile(r"const bool (\w+) =\s*([^?]*&&[^?]*);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _CASE = re.compile(r"\bcase ((?:\w+::)*\w+):(?!:)")
@@ -169,7 +170,7 @@ def kernels_of_case(source: SourceModel, place: Span) -> frozenset[str] | None:
             case = next(reversed(list(_CASE.finditer(source.code, opening, place.start))), None)
             if case is None:
                 return None
-            heads = ((name, source.code_at(head.span)) for name, head, _ in _branches(source))
+            heads = ((name, _asked(source, head)) for name, head, _ in _branches(source))
             return frozenset(name for name, head in heads if _lets(head, switch[1], case[1]))
     return None
 
@@ -225,9 +226,17 @@ def selecting_flags(source: SourceModel) -> Mapping[str, Mapping[str, bool]]:
     """The flags of passed tensors, and their truth, that lead to a kernel, by names of tiling keys."""
     found = {}
     for name, head, _ in _branches(source):
-        flags = _GIVEN.finditer(source.code, head.span.start, head.span.end)
+        flags = _GIVEN.finditer(_asked(source, head))
         found[name] = {each[1]: each[2] == "!=" for each in flags}
     return found
+
+
+def _asked(source: SourceModel, head: StatementText) -> str:
+    """What the head of a branch asks for, with the conditions that it has together by one name."""
+    text = source.code_at(head.span)
+    inside = (source.code_at(each.span) for each in source.functions.get(head.function, ()))
+    named = (match for each in inside if (match := _NAMED.match(each)))
+    return " && ".join((text, *(match[2] for match in named if re.search(rf"\b{match[1]}\b", text))))
 
 
 def members_of_kernels(source: SourceModel) -> Mapping[str, frozenset[str]]:

@@ -12,7 +12,7 @@ from attndsl.expr import Const
 from attndsl.target import Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.program import Program
-from attndsl.tile.statements import SetEvent, Stage, Statement, WaitCrossFlag, seq
+from attndsl.tile.statements import Alloc, SetEvent, Stage, Statement, WaitCrossFlag, seq
 from tests.support.devices import DEVICE
 
 SCORE = Buffer(name="score", dtype="float32", space=MemorySpace.UB, size=Const(64))
@@ -37,7 +37,11 @@ def legend(*events: SetEvent) -> str:
     [
         ((READY, FREE), ()),
         ((READY, FREE, OTHER), ("FreeXY:",)),
-        ((READY, FREE, TAKEN), ("FreeXY:", "TakenYX:")),
+        ((READY, FREE, TAKEN), ("FreeXY:", "TakenYX answers FreeXY:")),
+        (
+            (READY, FREE, replace(TAKEN, ids=2)),
+            ("FreeXY:", "TakenYX answers FreeXY:", "With two slots X may write"),
+        ),
         ((READY, DONE), ("Done/Taken:",)),
         ((replace(READY, buffers=(SCORE, MASK)), FREE), ("Buffers with one lifetime",)),
     ],
@@ -47,8 +51,24 @@ def test_each_kind_of_event_that_a_kernel_has_is_explained(
 ) -> None:
     found = legend(*events)
     assert found.startswith("Event ids by pipe pair. Ready: the content may be read; Free: ")
-    every = ("FreeXY:", "TakenYX:", "Done/Taken:", "Buffers with one lifetime")
+    every = (
+        *("FreeXY:", "TakenYX answers FreeXY:", "With two slots X may write"),
+        *("Done/Taken:", "Buffers with one lifetime"),
+    )
     assert tuple(each for each in every if each in found) == explained
+
+
+@pytest.mark.parametrize(
+    ("ordered", "name"), [((MASK,), "kMaskReady"), ((MASK, SCORE), "kScoreReady"), ((SCORE,), "kScoreReady")]
+)
+def test_an_event_is_named_after_a_buffer_that_it_orders(ordered: tuple[Buffer, ...], name: str) -> None:
+    """Of a lifetime with another first buffer that may be one of the others."""
+    event = replace(READY, buffers=ordered)
+    program = Program(
+        name="hand_made", summary="", dtype="float16", parameters=(), workspace=(), tiling=(),
+        device=DEVICE, constants=(), body=seq(Alloc(buffers=(SCORE, MASK), body=seq(event))),
+    )  # fmt: skip
+    assert Spelling(program).events == {"scoreReadyMTE2V": name}
 
 
 def flags_told(stage: Statement) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import pytest
 
 from attndsl.api import ops
-from attndsl.codegen.host.dispatch_text import PlannedKernel, dispatch
+from attndsl.codegen.host.dispatch_text import USUAL, PlannedKernel, _asking, _usual, dispatch
 from attndsl.codegen.host.problem_words import problem_words
 from attndsl.compiler.compile import Compiled, compile_operator
 from attndsl.lowering.signature.specialization import Specialization
@@ -101,3 +101,14 @@ def test_kernels_of_one_dtype_are_tried_in_their_order() -> None:
         "text_pse_shift",
         "text_",
     ]
+
+
+def test_what_most_branches_ask_for_has_one_name() -> None:
+    """Conditions that many ask for together stand once; a branch that lacks one of them asks for each."""
+    alike = ("a", "b", "c", "d", "e")
+    tests = [(*alike, f"own{number}") for number in range(4)]
+    rare = ("a", "b", "other")
+    usual = _usual([*tests, rare])
+    assert usual == alike
+    assert [_asking(test, usual) for test in (tests[0], rare)] == [(USUAL, "own0"), rare]
+    assert _usual(tests[:2]) == () == _usual([rare]), "nothing is saved"

@@ -250,6 +250,8 @@ def test_sympy_proves_a_fact_about_rounding():
         (Load("lengths", minimum(A, B - 1), scope=Scope.GLOBAL), "lengths[min(a, b - 1)]",
          "lengthsGm_.GetValue(MinOf(a, b - 1))"),
         (Symbol("group", Scope.MEMBER) * Named(512, "tile"), "group * tile", "group_ * kTile"),
+        (0 - Named(8.0, "limit"), "0 - limit", "-kLimit"),
+        (A - (0 - Named(8, "limit")), "a - (0 - limit)", "a - (-kLimit)"),
         (as_expr(0.5), "0.5", "0.5f"),
         (as_expr(True), "True", "true"),
     ],

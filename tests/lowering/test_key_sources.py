@@ -159,7 +159,7 @@ def test_a_window_keeps_the_numbers_of_its_rows() -> None:
 def test_appended_rows_are_read_where_the_call_passes_them() -> None:
     c = context(attention(keys=appended(dense("key"))))
     assert "keyPosition := positions[batch]" in lines(c.keys.enter(c))
-    new = "newKeyTile + (n0 - keyPosition + cachedRows) * newKeyStrideU by newKeyStrideU"
+    new = "newKeyTile + (n0 + cachedRows - keyPosition) * newKeyStrideU by newKeyStrideU"
     assert segments(c)[2:] == [
         "cachedRows := max(0, min(count, keyPosition - firstKey - n0))",
         "if cachedRows > 0:",

@@ -393,6 +393,13 @@ def test_a_store_that_adds_may_replace_and_the_other_way_round() -> None:
     assert changes(data_rules.stale_rings, "SetMaskNorm();") == []
 
 
+def test_the_slot_of_a_row_may_be_another_one() -> None:
+    told = "Load(ring[RingRow(itemSlot, r0) * kSize], lanes[slot * kRows]);"
+    found = changes(data_rules.stale_rings, told)
+    assert any("RingRow(((itemSlot + kRing - 1) % kRing), r0)" in each for each in found)
+    assert any("lanes[((slot + kRing - 1) % kRing) * kRows]" in each for each in found)
+
+
 def test_the_text_of_a_helper_tells_its_pipe() -> None:
     assert changes(data_rules.dropped_rescales, "MulRows<2>(accumulator_, rescale_);") == [";"]
     assert changes(data_rules.dropped_rescales, "LoadTwice(rescale_, 8);") == []

@@ -136,6 +136,31 @@ def test_a_place_of_a_plan_is_tried_with_a_kernel_that_it_plans_for(
     assert [plan_rules.is_read(source, each) for each in ("packed", "padded")] == [True, False]
 
 
+USUAL = """
+bool SelectKernel(const Problem &problem, Choice &choice)
+{
+    const bool isUsual = problem.queryLayout == values::QueryLayout::kPacked &&
+        problem.maskGiven == 0;
+    if (isUsual && problem.biasGiven != 0) {
+        choice.key = Key::kBiased;
+        return true;
+    }
+    if (problem.maskGiven != 0) {
+        choice.key = Key::kMasked;
+        return true;
+    }
+    return false;
+}
+"""
+
+
+def test_what_a_branch_asks_for_by_name_counts() -> None:
+    assert plan_rules.selecting_flags(EmittedText(USUAL)) == {
+        "kBiased": {"biasGiven": True, "maskGiven": False},
+        "kMasked": {"maskGiven": True},
+    }
+
+
 MODE = """
 bool BlocksWait(const Problem &problem)
 {{

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 from operator import or_
 
 from attndsl.codegen.host.problem_members import io_tensor
@@ -18,6 +19,10 @@ from attndsl.codegen.kernel_set.kernel_names import key_name
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of
 
+USUAL = "isUsual"
+"""What the plan calls the conditions that most branches ask for."""
+_FEWEST_SAVED = 8
+"""Lines that must be saved by that."""
 _LONGEST_NAME = 48
 """Characters of a name that says a condition; longer ones say no more than the condition."""
 
@@ -71,6 +76,7 @@ class Dispatch:
     Attributes:
         common: what all kernels ask of a problem, operands of ``&&``; asked once where there are several.
         named: conditions that several branches ask for, by names.
+        usual: what most branches ask for, operands of ``&&``; they ask for :data:`USUAL` instead.
         branches: in the order in which the plan tries them.
         function: the tiling function of all kernels; empty where each kernel names its own. ``waits``: the
             same of the function that tells whether blocks wait for each other.
@@ -78,9 +84,15 @@ class Dispatch:
 
     common: tuple[str, ...]
     named: tuple[tuple[str, str], ...]
+    usual: tuple[str, ...]
     branches: tuple[Branch, ...]
     function: str
     waits: str
+
+    @property
+    def usual_name(self) -> str:
+        """The name of what most branches ask for."""
+        return USUAL
 
 
 def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Dispatch:
@@ -98,17 +110,38 @@ def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Di
         common = ()
         own = [each.test for each in found]
     named = _named_conditions(own, {text: name for _, names in made for text, name in names.items()})
+    tests = [tuple(named.get(text, text) for text in test) for test in own]
+    usual = _usual(tests)
     branches = tuple(
-        replace(each, test=tuple(named.get(text, text) for text in test))
-        for each, test in zip(found, own, strict=True)
+        replace(each, test=_asking(test, usual)) for each, test in zip(found, tests, strict=True)
     )
     return Dispatch(
         common,
         tuple((name, text) for text, name in named.items()),
+        usual,
         branches,
         kernels[0].function if len(functions) == 1 else "",
         kernels[0].waits if len(waits) == 1 else "",
     )
+
+
+def _usual(tests: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The conditions that many branches ask for together, where that saves lines: those that save most."""
+    shared = [tuple(text for text in one if text in other) for one, other in combinations(tests, 2)]
+
+    def saved(conditions: tuple[str, ...]) -> int:
+        asking = sum(set(conditions) <= set(test) for test in tests)
+        return (asking - 1) * len(conditions) - asking
+
+    most = max(shared, key=saved, default=())
+    return most if len(most) > 1 and saved(most) >= _FEWEST_SAVED else ()
+
+
+def _asking(test: tuple[str, ...], usual: tuple[str, ...]) -> tuple[str, ...]:
+    """What a branch asks for, by one name where it asks for what most do."""
+    if not usual or not set(usual) <= set(test):
+        return test
+    return (USUAL, *(text for text in test if text not in usual))
 
 
 def _named_conditions(tests: Sequence[Sequence[str]], names: Mapping[str, str]) -> dict[str, str]:

@@ -13,9 +13,13 @@ _CONTENT = "Ready: the content may be read"
 _REUSE = "Free: the slot may be written again"
 _TOLD_APART = "FreeXY: pipe X no longer uses the slot, Y may begin."
 _TAKEN = (
-    "TakenYX: Y has received that, so X may set it again. Y sets Taken after all its work of the turn "
-    "before: X may write a slot of two before it waits for that slot's Taken, since its wait of the turn "
-    "before, for the other slot's, says that Y has left this one."
+    "TakenYX answers FreeXY: Y took it. An event holds one signal. Where X could set FreeXY a second time "
+    "before Y has waited for the first, Y sets TakenYX right after its wait, and X waits for it before it "
+    "sets FreeXY again."
+)
+_TAKEN_OF_SLOTS = (
+    "With two slots X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X "
+    "waited for in the turn before, after all its work on this one."
 )
 _HANDSHAKE = (
     "Done/Taken: before any cross-core flag of this pair of pipes one waits for the other, which then waits "
@@ -71,6 +75,8 @@ def _sentences(program: Program, spelled: Mapping[str, str]) -> Iterator[str]:
         yield _TOLD_APART
     if taken:
         yield _TAKEN
+    if any(each.name == _name(each, "Taken") and each.ids > 1 for each in slots):
+        yield _TAKEN_OF_SLOTS
     if len(slots) < len(events):
         yield _HANDSHAKE
     if any(len(each.buffers) > 1 for each in slots):

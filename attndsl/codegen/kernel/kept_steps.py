@@ -13,7 +13,7 @@ from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecodings, taken_fr
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.codegen.text.cxx_expressions import cxx_text
-from attndsl.expr import Compare, Const, Symbol
+from attndsl.expr import Compare, Const, Named, Symbol
 from attndsl.target import Core
 from attndsl.tile.naming import stage_name
 from attndsl.tile.program import Program
@@ -68,10 +68,11 @@ def _kept_items(program: Program, depth: str) -> Iterator[str]:
     last = max(steps, key=lambda item: item.back)
     distance = cxx_text(Const(last.back) if last.distance is None else last.distance)
     yield (
-        f"// When an item is decoded, steps of at most {distance} others are to be finished, as each has one"
-        " or more. So it takes a place that none of these has."
+        f"// An item keeps its place until its last step is finished. When one is decoded, at most {distance}"
+        " others have a step that is not: it takes a place that none of these has."
     )
-    yield f'static_assert({distance} < {depth}, "an item keeps its place until its last step is finished");'
+    if not isinstance(last.distance, Named):  # a named distance is less than the ring by its definition
+        yield f'static_assert({distance} < {depth}, "an item keeps its place");'
     yield f"{STRUCT} {KEPT_ITEMS}[{depth}];"
 
 

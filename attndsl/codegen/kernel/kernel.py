@@ -9,6 +9,7 @@ from typing import Any
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.event_legend import event_legend, flag_legend
+from attndsl.codegen.kernel.half_rows import half_rows
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
 from attndsl.codegen.kernel.list_decoding import DecodedLists, decoding_lines, list_decodings
@@ -31,12 +32,13 @@ from attndsl.codegen.kernel.statements import Function, Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
-from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
+from attndsl.codegen.names.spelling import PARAMETER, Spelling, program_expressions, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import in_columns
+from attndsl.codegen.text.ring_rows import ring_row_helper
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled, signature_of
-from attndsl.expr import Compare, Const, Expr, as_expr
+from attndsl.expr import Compare, Const, as_expr
 from attndsl.expr.argument_facts import LAYOUT, asks
 from attndsl.expr.conditions import conjuncts
 from attndsl.lowering.emit.loop_scalars import HALVES, KEY_STEPS, TILES
@@ -53,7 +55,7 @@ from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.operand_pairs import DTYPES
 from attndsl.tile.pipeline_skew import named_lag
 from attndsl.tile.program import Program
-from attndsl.tile.scalars import expressions, tensors_used
+from attndsl.tile.scalars import tensors_used
 from attndsl.tile.statements import (
     Alloc,
     Collect,
@@ -125,6 +127,9 @@ class KernelText:
     lists: tuple[DecodedLists, ...]
     item: tuple[str, ...]
     decodings: tuple[Function, ...]
+    half: tuple[str, ...]
+    half_parameters: tuple[str, ...]
+    half_lines: tuple[str, ...]
     buffers: tuple[str, ...]
     slots: tuple[str, ...]
     arrays: tuple[ArrayMember, ...]
@@ -163,9 +168,11 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
     tensors = (*program.parameters, *program.workspace)
     ctypes = {tensor: spelling.ctype(tensor) for tensor in tensors}
     shared = shared_stages(program, ctypes, [decoding.function for decoding in decodings.each])
-    cube, vector = (Writer(program, spelling, decodings, shared) for _ in range(2))
+    halves = half_rows(program, decodings)
+    cube, vector = (Writer(program, spelling, decodings, shared, halves) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
-    helpers = kernel_helpers(_all_expressions(program))
+    expressions = tuple(program_expressions(program))
+    helpers = (*kernel_helpers(expressions), *ring_row_helper(expressions))
     names = names_of(compiled.operator)
     return KernelText(
         name=name,
@@ -193,6 +200,9 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         lists=list_decodings(program, names),
         item=tuple(_item_members(decodings)),
         decodings=tuple(cube.decodings()),
+        half=halves.struct,
+        half_parameters=halves.parameters,
+        half_lines=tuple(halves.lines(spelling, decodings)) if halves.members else (),
         buffers=tuple(_buffer_members(program, spelling)),
         slots=tuple(_declarations("uint32_t", [f"{name} = 0" for name in _slots(program)])),
         arrays=tuple(_arrays(program)),
@@ -345,11 +355,6 @@ def _is_of_one_tile(stage: Stage) -> bool:
     if len(body) != 1 or not isinstance(body[0], If) or body[0].otherwise is not None:
         return False
     return body[0].condition.same(TILES == 1)
-
-
-def _all_expressions(program: Program) -> Iterator[Expr]:
-    for item in program.statements():
-        yield from expressions(item)
 
 
 def _declarations(ctype: str, names: Sequence[str], width: int = _DECLARED) -> Iterator[str]:

@@ -22,6 +22,8 @@ from attndsl.codegen.kernel.grouped_statements import (
     why_pipes_wait,
     with_joined_branches,
 )
+from attndsl.codegen.kernel.half_rows import STRUCT as HALF_STRUCT
+from attndsl.codegen.kernel.half_rows import TAKEN, TAKEN_EARLIER, HalfRows
 from attndsl.codegen.kernel.inside_statements import places_of, touched_here, touched_inside
 from attndsl.codegen.kernel.item_decoding import (
     DECODED,
@@ -129,8 +131,10 @@ class Writer:
         spelling: Spelling,
         decodings: ItemDecodings | None = None,
         shared: SharedStages | None = None,
+        halves: HalfRows | None = None,
     ) -> None:
         self._spelling = spelling
+        self._halves = halves or HalfRows()
         self._decodings = decodings or ItemDecodings()
         self._architecture = program.device.architecture
         self._shared = shared or SharedStages()
@@ -169,8 +173,6 @@ class Writer:
             yield from self._collect(statement)
         elif isinstance(statement, For):
             yield from self._loop(statement, held)
-        elif isinstance(statement, KeepScalars):
-            yield from self._keep(statement)
         elif isinstance(statement, Earlier):
             yield from self._earlier(statement, held)
         elif isinstance(statement, If):
@@ -217,8 +219,12 @@ class Writer:
                 yield from writer._lines(first, held)
                 known.append(first)
             elif shared is not None and isinstance(first, KeepScalars):
-                yield from writer._keep(first)
+                yield from writer._step(first, body)
                 yield from writer._earlier_step(shared, always=True)
+                writer = writer._of_half(TAKEN)
+            elif isinstance(first, KeepScalars):
+                yield from writer._step(first, body)
+                writer = writer._of_half(TAKEN)
             elif shared is not None and following is not None and is_otherwise(first, following[0]):
                 unless = first
             elif shared is not None and isinstance(first, Earlier):
@@ -291,6 +297,11 @@ class Writer:
         yield f"{_INDENT}}}"
         yield "}"
 
+    def _step(self, keep: KeepScalars, body: Sequence[Statement]) -> Iterator[str]:
+        """What a step begins with."""
+        yield from self._keep(keep)
+        yield from self._half(body, TAKEN, DECODED)
+
     def _keep(self, keep: KeepScalars) -> Iterator[str]:
         steps, expr = keep.steps, self._spelling.expr
         slot, run, counter, runs = (expr(each) for each in (steps.slot, steps.run, steps.counter, steps.runs))
@@ -307,7 +318,7 @@ class Writer:
     def _earlier(self, earlier: Earlier, held: _Held) -> Iterator[str]:
         yield f"if ({self._spelling.expr(earlier.condition)}) {{"
         yield from (_INDENT + line for line in self._earlier_step(earlier, always=False))
-        yield from self._of_earlier(earlier)._inside(earlier.then, held)
+        yield from self._of_earlier(earlier)._inside_earlier(earlier.then, held)
         yield "}"
 
     def _at_earlier(self, earlier: Earlier, unless: Statement | None, held: _Held) -> Iterator[str]:
@@ -322,8 +333,21 @@ class Writer:
         else:
             condition = earlier.condition if more is None else earlier.condition & more
             yield f"if ({writer._spelling.expr(condition)}) {{"
-        yield from writer._inside(then, held)
+        yield from writer._inside_earlier(then, held)
         yield "}"
+
+    def _inside_earlier(self, then: Seq, held: _Held) -> Iterator[str]:
+        yield from (_INDENT + line for line in self._half(then.body, TAKEN_EARLIER, _EARLIER_ITEM))
+        yield from self._of_half(TAKEN_EARLIER)._inside(then, held)
+
+    def _half(self, body: Sequence[Statement], name: str, item: str) -> Iterator[str]:
+        """The half of a step, where stages of a block take its scalars."""
+        if self._halves.is_taken(body):
+            yield f"const {HALF_STRUCT} {name} = {self._halves.call(item, self._spelling)};"
+
+    def _of_half(self, name: str) -> Writer:
+        """This writer with the scalars of the half of that name."""
+        return self._spelled(self._spelling.with_scalars(self._halves.spelled(name)))
 
     def _earlier_step(self, earlier: Earlier, *, always: bool) -> Iterator[str]:
         """The locals of an earlier step. ``always``: also in steps that have none and look at none."""
@@ -540,6 +564,7 @@ class Writer:
 
     def _called(self, stage: Stage, held: _Held) -> _Call:
         """What calls a stage's function, which is written if it is not yet."""
+        stage = self._halves.rest(stage)
         touched = touched_inside(stage)
         outer = [
             self._view(buffer, slot_member(group)) for group in held for buffer in group if buffer in touched

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from attndsl.codegen.names.members import constant, cxx_type, gm_member, list_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
+from attndsl.codegen.text.ring_rows import ring_row_helper, with_ring_rows
 from attndsl.expr import Const, Expr, ExprLike, Load, Scope, Symbol, as_expr
 from attndsl.target import MemorySpace
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.program import Program
+from attndsl.tile.scalars import expressions
 from attndsl.tile.statements import Alloc, Handed, SetEvent
 
+_SAYS = ("Ready", "Free", "Taken")
+"""What an event says of a buffer: the end of its name."""
 PARAMETER = "T"
 """The template parameter of a text that kernels of two dtypes share."""
 
@@ -59,6 +63,7 @@ class Spelling:
         self._arguments: Mapping[StageOperand, str] = {}
         self._scalars: Mapping[str, str] = {}
         self.events = _event_constants(program)
+        self._has_ring_rows = bool(ring_row_helper(program_expressions(program)))
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
             for item in program.statements()
@@ -88,7 +93,11 @@ class Spelling:
         """A scalar expression; ``spelled`` as for :func:`cxx_text`."""
         value = as_expr(expr)
         text = value.mapped(self._argument) if self._arguments else value
-        return cxx_text(text, {**self._scalars, **(spelled or {})})
+        names = {**self._scalars, **(spelled or {})}
+        if self._has_ring_rows:
+            text, calls = with_ring_rows(text, names)
+            names |= calls
+        return cxx_text(text, names)
 
     def _argument(self, node: Expr) -> Expr | None:
         """What stands for a tiling field or a read of a tensor that is an argument."""
@@ -144,12 +153,26 @@ class Spelling:
         return "" if offset.same(Const(0)) else f"[{self.expr(offset)}]"
 
 
+def program_expressions(program: Program) -> Iterator[Expr]:
+    """All scalar expressions of a program."""
+    return (expr for item in program.statements() for expr in expressions(item))
+
+
 def _event_constants(program: Program) -> dict[str, str]:
-    """Short names for events: without their pipes wherever that is still unique."""
+    """Short names for events: without their pipes wherever that is still unique, and of the first buffer that
+    they order where that is not the first of its lifetime."""
     events = {item.name: item for item in program.statements() if isinstance(item, SetEvent)}
+    ordered: dict[str, dict[Buffer, None]] = {}
+    for item in program.statements():
+        if isinstance(item, SetEvent):
+            ordered.setdefault(item.name, {}).update(dict.fromkeys((*item.buffers, *item.also)))
+    groups = [item.buffers for item in program.statements() if isinstance(item, Alloc)]
     short: dict[str, list[str]] = {}
     for name, event in events.items():
-        short.setdefault(name.removesuffix(event.source.value + event.target.value), []).append(name)
+        pair = event.source.value + event.target.value
+        stem = name.removesuffix(pair)
+        own = _after_ordered(stem, tuple(ordered[name]), groups)
+        short.setdefault(stem if own + pair in events else own, []).append(name)
     constants = {}
     for stem, names in short.items():
         for name in names:
@@ -157,3 +180,12 @@ def _event_constants(program: Program) -> dict[str, str]:
             pair = f"{event.source.value.capitalize()}{event.target.value.capitalize()}"
             constants[name] = constant(stem if len(names) == 1 else stem + pair)
     return constants
+
+
+def _after_ordered(stem: str, ordered: tuple[Buffer, ...], groups: Sequence[tuple[Buffer, ...]]) -> str:
+    """The name of an event after a buffer that it orders: the first of its lifetime may be none."""
+    for group in groups:
+        what = stem.removeprefix(group[0].name)
+        if what in _SAYS and ordered and ordered[0] in group and group[0] not in ordered:
+            return ordered[0].name + what
+    return stem

@@ -89,6 +89,8 @@ def _binary(expr: Binary, spelled: Mapping[str, str]) -> _Text:
     if expr.op == "/":
         quotient = f"static_cast<double>({cxx_text(expr.left, spelled)}) / ({cxx_text(expr.right, spelled)})"
         return quotient, OPERATORS["/"].precedence
+    if expr.op == "-" and expr.left.same(Const(0)) and isinstance(expr.right, Named):
+        return f"-{cxx_text(expr.right, spelled)}", OPERATORS["-"].precedence
     return _pair(expr, spelled)
 
 

@@ -66,9 +66,10 @@ def score_tile(context: Context) -> Stage:
     where, b = context.keys.where, cube_buffers(context)
     size, base_n, cols = context.tile_keys, context.base_n, Symbol("cols")
     target = scores_of(context)
-    place = score_slot(context) * context.rows.rows_per_task(context) * size
+    first_row = score_slot(context) * context.rows.rows_per_task(context)
+    place = first_row * size
     if bands_of_task(context) > 1:
-        block: Statement = _banded_scores(context, cols, target, place)
+        block: Statement = _banded_scores(context, cols, target, first_row)
     elif keeps_keys(context):
         block = _kept_scores(context, target, place)
     else:
@@ -224,7 +225,7 @@ def _keys_to_l0b(context: Context, depth: Expr, cols: Expr, keys: Region) -> Loa
     )
 
 
-def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Expr) -> Statement:
+def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, first_row: Expr) -> Statement:
     """Scores of a key block for each band of rows, the keys in L0B for all of them."""
     where, b, size = context.keys.where, cube_buffers(context), context.tile_keys
     width, head_size = context.head_dim, context.padded_head_size
@@ -241,7 +242,7 @@ def _banded_scores(context: Context, cols: Expr, target: GlobalTensor, place: Ex
         where=where,
     )
     store = Fixpipe(
-        dst=target.region(place + BAND * size + _N0, ROWS_OF_BAND, padded(cols), size),
+        dst=target.region((first_row + BAND) * size + _N0, ROWS_OF_BAND, padded(cols), size),
         src=b.product.region(),
         m=FRACTALS_OF_BAND * FRACTAL_SIZE,
         where=where,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from attndsl.expr import Const, Expr, Named, Symbol, ceil_div, minimum, select
 from attndsl.lowering.attention.item_steps import has_keys
 from attndsl.lowering.attention.score_matmul import scores_of
-from attndsl.lowering.attention.tile_slots import steps_begun
+from attndsl.lowering.attention.tile_slots import score_slot, steps_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.emitter import ROWS_PER_TASK
 from attndsl.lowering.emit.loop_scalars import R0
@@ -150,7 +150,7 @@ def warm_in_steps(first: Context, second: Context, over: Expr) -> tuple[Stage, E
     larger, own = tiling_field_ref(ROWS_PER_TASK), tiling_field_ref(first.label(ROWS_PER_TASK))
     left = select(tiling_field_ref(second.label("items")) > 0, larger - own, 0)
     rows = first.inventory.field("warmRows", left, _ROWS_MEANING)
-    stores = _stores(first, steps_begun(first) - 1, columns, all_rows - rows)
+    stores = _stores(first, score_slot(first), columns, all_rows - rows)
     stage = Stage(
         name="WarmScores",
         core=Core.AIV,

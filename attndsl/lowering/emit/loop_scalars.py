@@ -98,6 +98,17 @@ ITEM_MEANINGS = {
     STEPS.name: "steps of the item in the pipeline: its tiles, or those that drain it",
 }
 """Scalars of an item by their names, as the kernel explains them."""
+HALF_MEANINGS = {
+    HALF.name: "its number in the task",
+    HALF_SLOT.name: "where the state of its rows stands",
+    FIRST_QUERY.name: "its first query position in the batch row",
+    QUERIES.name: "its query positions",
+    TASK_ROWS.name: "its query rows",
+    ROW_FRACTALS.name: "fractals of 16 rows that these fill",
+    ROW_BEGIN.name: "the first of them that this vector core has",
+    ROWS.name: "how many this vector core has",
+}
+"""Scalars of a half of a task by their names, where a step has one."""
 
 
 def own_rows(tensor: str) -> Symbol:

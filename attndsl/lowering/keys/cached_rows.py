@@ -88,7 +88,7 @@ class AppendedRows(KeySourceAdapter):
         def behind_old(segment: RowSegment) -> Statement:
             return body(replace(segment, at=_OLD + segment.at))
 
-        first_new = n0 - self.appended_at + _OLD
+        first_new = n0 + _OLD - self.appended_at
         old = self.inner.segments(emit, n0, _OLD, body, touched)
         new = self.new.segments(emit, first_new, rows - _OLD, behind_old, touched)
         return seq(

@@ -343,15 +343,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     const bool kvPaddingSizeIsNotRead =
         (problem.kvPaddingSizeGiven == 0 || problem.actualSeqLengthsCount == 0);
-    // incre_flash_attention_d128: float16 or bfloat16
-    if (problem.attnMaskGiven == 0 &&
+    // Most kernels ask for all of this.
+    const bool isUsual = problem.attnMaskGiven == 0 &&
         problem.pseShiftGiven == 0 &&
-        problem.quantScale2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven == 0 &&
         kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
+        problem.valueSplit == 0;
+    // incre_flash_attention_d128: float16 or bfloat16
+    if (isUsual &&
+        problem.quantScale2Given == 0 &&
+        problem.antiquantScaleGiven == 0) {
         namespace schedule = incre_flash_attention_d128;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -404,15 +406,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // incre_flash_attention_d128_quant_scale2: float16 or bfloat16
-    if (problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
+    if (isUsual &&
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given == 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        kvPaddingSizeIsNotRead &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
+        problem.antiquantScaleGiven == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -425,15 +422,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // incre_flash_attention_d128_quant_scale2_quant_offset2: float16 or bfloat16
-    if (problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
+    if (isUsual &&
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given != 0 &&
-        problem.antiquantScaleGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        kvPaddingSizeIsNotRead &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
+        problem.antiquantScaleGiven == 0) {
         namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -446,15 +438,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // incre_flash_attention_d128_antiquant_scale: float16 or bfloat16
-    if (problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
+    if (isUsual &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
-        problem.antiquantOffsetGiven == 0 &&
-        problem.blockTableGiven == 0 &&
-        kvPaddingSizeIsNotRead &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
+        problem.antiquantOffsetGiven == 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -467,15 +454,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // incre_flash_attention_d128_antiquant_scale_antiquant_offset: float16 or bfloat16
-    if (problem.attnMaskGiven == 0 &&
-        problem.pseShiftGiven == 0 &&
+    if (isUsual &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
-        problem.antiquantOffsetGiven != 0 &&
-        problem.blockTableGiven == 0 &&
-        kvPaddingSizeIsNotRead &&
-        problem.keySplit == 0 &&
-        problem.valueSplit == 0) {
+        problem.antiquantOffsetGiven != 0) {
         namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16

@@ -358,6 +358,12 @@ private:
         return found;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t tile,
         int64_t slot, int64_t itemSlot)
@@ -592,8 +598,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 Cast(absorbedRows_, channelRows_, RoundMode::CAST_RINT, stepRows * 128);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kAbsorbedRowsReady);
-                StoreRows(absorbedQueryGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                    * kPaddedHeadSize],
+                StoreRows(absorbedQueryGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedHeadSize],
                     absorbedRows_, stepRows, tiling_.headDim, kPaddedHeadSize, 128);
                 SetFlag<HardEvent::MTE3_V>(kAbsorbedRowsFree);
                 // shift = factor * sum(absorbed * offset)
@@ -666,8 +671,8 @@ private:
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+            LoadRows(score, scoreRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score = score * queryFactor
@@ -745,8 +750,8 @@ private:
             Add(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 tileStat_, stepRows);
             WaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -813,8 +818,7 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             WaitFlag<HardEvent::V_MTE2>(kPartialFree);
-            LoadRow(partial_,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+            LoadRow(partial_, outRingGm_[RingRow(slot, rowBegin + r0) * kPaddedHeadSize],
                 stepRows * kPaddedHeadSize);
             SetFlag<HardEvent::MTE2_V>(kPartialReady);
             // accumulator = accumulator * rescale + partial
@@ -1008,9 +1012,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, firstHead, rowBegin, itemSlot, kvHead;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory

@@ -347,6 +347,12 @@ private:
         return found;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -679,8 +685,7 @@ private:
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
+                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 // score * scale_value  (spec line 133)
@@ -776,8 +781,8 @@ private:
                             scorePitch / kBlockLanes));
                 }
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, stepRows, keys, kTileKeys, scorePitch - kBlockLanes);
+                StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows,
+                    keys, kTileKeys, scorePitch - kBlockLanes);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
                     AddHeads(work.heads, keys, scorePitch, r0, stepRows);
@@ -793,8 +798,7 @@ private:
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
+                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 // score * scale_value  (spec line 133)
@@ -1083,8 +1087,7 @@ private:
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                         WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        LoadRow(score,
-                            outRingGm_[(slot * tiling_.rowsPerTask + rowBegin) * kPaddedValueSize],
+                        LoadRow(score, outRingGm_[RingRow(slot, rowBegin) * kPaddedValueSize],
                             rows * kPaddedValueSize);
                         SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                         // result = weighted sums: of probabilities
@@ -1162,8 +1165,7 @@ private:
                     const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                     auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                     WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    LoadRow(score,
-                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
+                    LoadRow(score, outRingGm_[RingRow(slot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                     // accumulator = accumulator * rescale + partial
@@ -1291,9 +1293,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, rowBegin, itemSlot;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory

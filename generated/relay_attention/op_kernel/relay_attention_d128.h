@@ -42,12 +42,13 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
-// an event, named after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
+// holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. With two slots
+// X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X waited
+// for in the turn before, after all its work on this one. Done/Taken: before any cross-core flag of
+// this pair of pipes one waits for the other, which then waits for it; named after the first such
+// flag. Buffers with one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -285,7 +286,7 @@ private:
                 vectorSteps_[slot].overKey = overKey;
                 vectorSteps_[slot].itemSlot = itemSlot;
                 if (overKey && tile < work.tiles && stepsBegun_ <= kRing) {
-                    WarmScores();
+                    WarmScores(slot);
                 }
                 if (tile == 0) {
                     StartRows(itemSlot, rows);
@@ -476,6 +477,12 @@ private:
         return found;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQueryForKey(const Item &work)
     {
@@ -541,10 +548,8 @@ private:
                         Mmad(productL0, leftL0, rightL0,
                             ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize, true));
                         SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                        StoreProduct(scoreRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                            + band * kTileKeys + n0],
-                            productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
-                            bandFractals * kFractal);
+                        StoreProduct(scoreRingGm_[RingRow(slot, band) * kTileKeys + n0], productL0,
+                            bandRows, RoundUp(cols, kFractal), kTileKeys, bandFractals * kFractal);
                         SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                         productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
                     }
@@ -629,8 +634,8 @@ private:
                     probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(outRingGm_[(slot * tiling_.rowsPerTask + band) * kPaddedHeadSize],
-                    productL0, bandRows, kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(slot, band) * kPaddedHeadSize], productL0, bandRows,
+                    kPaddedHeadSize, kPaddedHeadSize, bandFractals * kFractal);
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
@@ -641,7 +646,7 @@ private:
     }
 
     // Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then.
-    __aicore__ inline void WarmScores()
+    __aicore__ inline void WarmScores(int64_t slot)
     {
         const int64_t firstRow =
             MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
@@ -659,8 +664,8 @@ private:
         SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
         for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
             const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
-            StoreRows(scoreRingGm_[((stepsBegun_ - 1) * tiling_.rowsPerTask
-                + tiling_.rowsPerTask - tiling_.warmRows + firstRow + r0)
+            StoreRows(
+                scoreRingGm_[RingRow(slot, tiling_.rowsPerTask - tiling_.warmRows + firstRow + r0)
                 * kTileKeys],
                 partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
         }
@@ -692,8 +697,8 @@ private:
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-            LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+            LoadRows(score, scoreRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (spec line 92)
@@ -796,8 +801,7 @@ private:
             SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            LoadRow(partial,
-                outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedHeadSize],
+            LoadRow(partial, outRingGm_[RingRow(slot, rowBegin + r0) * kPaddedHeadSize],
                 stepRows * kPaddedHeadSize);
             WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
             SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
@@ -1016,9 +1020,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, rowBegin, overKey, itemSlot;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Arrays that this core has collected

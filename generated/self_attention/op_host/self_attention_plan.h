@@ -743,10 +743,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     const bool inputLayoutIsBnsdOrCacheVIsLayers =
         (problem.inputLayoutValue == values::InputLayoutValue::kBnsd
             || problem.cacheVLayout == values::CacheVLayout::kLayers);
-    // self_attention_d128_e128_key_value: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
+    // Most kernels ask for all of this.
+    const bool isUsual = problem.keyGiven != 0 &&
         problem.valueGiven != 0 &&
-        problem.attentionMaskGiven == 0 &&
         problem.batchStatusGiven == 0 &&
         problem.logNGiven == 0 &&
         problem.queryLayout == values::QueryLayout::kPacked &&
@@ -754,13 +753,16 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.valueLayout == values::ValueLayout::kPacked &&
         problem.cacheKLayout != values::CacheKLayout::kLayer &&
         problem.cacheVLayout != values::CacheVLayout::kLayer &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        inputLayoutIsBnsdOrCacheVIsLayers;
+    // self_attention_d128_e128_key_value: float16 or bfloat16
+    if (isUsual &&
+        problem.attentionMaskGiven == 0 &&
+        problem.cacheType == values::CacheType::kNorm &&
+        problem.maskType == values::MaskType::kUndefined &&
+        problem.clampType == values::ClampType::kUndefined) {
         namespace schedule = self_attention_d128_e128_key_value;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -778,24 +780,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
         problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
         problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -881,24 +871,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
     // bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+    if (isUsual &&
         problem.calcType != values::CalcType::kDecoder &&
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kSwa &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kSwa) {
         namespace schedule =
             self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         choice.key =
@@ -916,23 +894,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
         problem.attentionMaskGiven == 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
         problem.cacheType == values::CacheType::kNorm &&
         problem.maskType == values::MaskType::kUndefined &&
-        problem.clampType == values::ClampType::kMinMax &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.clampType == values::ClampType::kMinMax) {
         namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1015,24 +981,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
         problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
         problem.attentionMaskLayout == values::AttentionMaskLayout::kPerHead &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1048,24 +1002,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
         problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
         problem.attentionMaskLayout == values::AttentionMaskLayout::kPerBatch &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1081,24 +1023,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
         problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
         problem.attentionMaskLayout == values::AttentionMaskLayout::kFull &&
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1114,22 +1044,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+    if (isUsual &&
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1147,24 +1065,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
+    if (isUsual &&
         problem.calcType != values::CalcType::kDecoder &&
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1249,24 +1155,12 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
-    if (problem.keyGiven != 0 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
         problem.attentionMaskGiven != 0 &&
-        problem.batchStatusGiven == 0 &&
-        problem.logNGiven == 0 &&
-        problem.queryLayout == values::QueryLayout::kPacked &&
-        problem.keyLayout == values::KeyLayout::kPacked &&
-        problem.valueLayout == values::ValueLayout::kPacked &&
-        problem.cacheKLayout != values::CacheKLayout::kLayer &&
-        problem.cacheVLayout != values::CacheVLayout::kLayer &&
         problem.attentionMaskLayout == values::AttentionMaskLayout::kSquare &&
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined &&
-        problem.cacheType == values::CacheType::kNorm &&
-        problem.cacheKSplit == 0 &&
-        problem.cacheVSplit == 0 &&
-        inputLayoutIsBnsdOrCacheKIsLayers &&
-        inputLayoutIsBnsdOrCacheVIsLayers) {
+        problem.cacheType == values::CacheType::kNorm) {
         namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16

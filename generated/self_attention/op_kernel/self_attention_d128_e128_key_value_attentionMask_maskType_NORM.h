@@ -429,7 +429,7 @@ private:
                         PipeBarrier<PIPE_MTE2>();
                         LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
                             keyGm_[newKeyTile
-                                + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                                + (n0 + cachedRows - keyPosition) * tiling_.keyStrideU],
                             cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
                             RoundUp(cols, kFractal));
                     }
@@ -498,7 +498,7 @@ private:
                         PipeBarrier<PIPE_MTE2>();
                         LoadNzOfAnyPitch(valueL1[cachedRows * kFractal],
                             valueGm_[newValueTile
-                                + (k0 - keyPosition + cachedRows) * tiling_.valueStrideU],
+                                + (k0 + cachedRows - keyPosition) * tiling_.valueStrideU],
                             depth - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
                             RoundUp(depth, kFractal));
                     }
@@ -944,9 +944,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, rowBegin, itemSlot;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory

@@ -48,10 +48,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Buffers with one lifetime share an event, named after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
+// holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. Buffers with
+// one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -71,7 +71,7 @@ constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
 constexpr int32_t kPartialTakenMte2V = 2;  // MTE2_V, partial
 constexpr int32_t kScoreReady = 3;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReadyMte2V = 5;  // MTE2_V, partial
-constexpr int32_t kMaxOutReadyMte2V = 6;  // MTE2_V, rowsOut
+constexpr int32_t kRowsOutReady = 6;  // MTE2_V, rowsOut
 constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
 constexpr int32_t kMaxOutFree = 1;  // MTE3_MTE2, maxOut, sumOut, rowsOut
@@ -93,7 +93,7 @@ constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kPartialReadyVMte3 = 1;  // V_MTE3, partial
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kMaxOutReadyVMte3 = 4;  // V_MTE3, rowsOut, maxOut, sumOut
+constexpr int32_t kMaxOutReady = 4;  // V_MTE3, rowsOut, maxOut, sumOut
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -215,12 +215,14 @@ private:
                 cubeSteps_[slot].tile = tile;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 cubeSteps_[slot].keyPosition = keyPosition;
+                const Half half = HalfOf(work, tile, itemSlot);
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (tile < work.keySteps) {
-                    LoadQuery(work, tile);
+                    LoadQuery(work, tile, half.halfOfTask, half.firstQuery, half.queries,
+                        half.rowFractals);
                 }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
@@ -228,11 +230,14 @@ private:
                     AwaitProbabilities();
                 }
                 if (tile < work.keySteps) {
-                    ScoreTile(work, keyPosition, tile);
+                    ScoreTile(work, keyPosition, tile, half.halfOfTask, half.firstQuery,
+                        half.taskRows, half.rowFractals);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
+                    const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);
                     WeightedTile(earlierWork, earlier.keyPosition, earlier.tile, earlierSlot,
-                        earlier.itemSlot);
+                        earlierHalf.halfOfTask, earlierHalf.firstQuery, earlierHalf.taskRows,
+                        earlierHalf.halfSlot);
                 }
             }
         }
@@ -279,21 +284,26 @@ private:
                 itemsBegun_ += tile == 0;
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].itemSlot = itemSlot;
+                const Half half = HalfOf(work, tile, itemSlot);
                 if (tile < work.halves) {
-                    StartRows(work, tile, itemSlot);
+                    StartRows(half.halfSlot, half.rows);
                 }
                 if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, itemSlot);
+                    SoftmaxTile(work, tile, slot, half.firstQuery, half.taskRows, half.halfSlot,
+                        half.rowBegin, half.rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
+                    const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);
                     if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot);
+                        UpdateTile(earlierWork.halves, earlierWork.steps, earlier.tile, earlierSlot,
+                            earlierHalf.halfSlot, earlierHalf.rowBegin, earlierHalf.rows);
                     }
                     if (earlier.tile >= earlierWork.steps - earlierWork.halves) {
-                        WriteRows(earlierWork, earlier.tile, earlier.itemSlot);
+                        WriteRows(earlierWork, earlier.tile, earlierHalf.firstQuery,
+                            earlierHalf.halfSlot, earlierHalf.rowBegin, earlierHalf.rows);
                     }
                 }
             }
@@ -405,6 +415,34 @@ private:
         return found;
     }
 
+    // The half of a task that takes a step: its rows.
+    struct Half {
+        int64_t halfOfTask;  // its number in the task
+        int64_t firstQuery;  // its first query position in the batch row
+        int64_t queries;  // its query positions
+        int64_t halfSlot;  // where the state of its rows stands
+        int64_t taskRows;  // its query rows
+        int64_t rowFractals;  // fractals of 16 rows that these fill
+        int64_t rowBegin;  // the first of them that this vector core has
+        int64_t rows;  // how many this vector core has
+    };
+
+    __aicore__ inline Half HalfOf(const Item &work, int64_t tile, int64_t itemSlot)
+    {
+        Half found;
+        found.halfOfTask = tile % work.halves;
+        found.firstQuery = work.firstOfTask + found.halfOfTask * work.queriesOfHalf;
+        found.queries =
+            MinOf(work.queriesOfHalf, work.queriesOfTask - found.halfOfTask * work.queriesOfHalf);
+        found.halfSlot = itemSlot * kMostHalves + found.halfOfTask;
+        found.taskRows = work.heads * found.queries;
+        found.rowFractals = CeilDiv(found.taskRows, kFractal);
+        const int64_t rowsPerCore = CeilDiv(found.taskRows, kVectorCores);
+        found.rowBegin = MinOf(subBlock_ * rowsPerCore, found.taskRows);
+        found.rows = MinOf(rowsPerCore, found.taskRows - found.rowBegin);
+        return found;
+    }
+
     // The sum of the first lengths, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
@@ -418,6 +456,12 @@ private:
         return rowsBeforeSum_;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitScaledQuery()
     {
@@ -427,14 +471,9 @@ private:
     }
 
     // Query rows of the half, at its first tile, from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t tile)
+    __aicore__ inline void LoadQuery(const Item &work, int64_t tile, int64_t halfOfTask,
+        int64_t firstQuery, int64_t queries, int64_t rowFractals)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
         const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
         auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
         if (tile < work.halves) {
@@ -469,14 +508,9 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, int64_t keyPosition, int64_t tile)
+    __aicore__ inline void ScoreTile(const Item &work, int64_t keyPosition, int64_t tile,
+        int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t rowFractals)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowFractals = CeilDiv(taskRows, kFractal);
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -502,7 +536,7 @@ private:
                 if (cols > cachedRows) {
                     PipeBarrier<PIPE_MTE2>();
                     LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
-                        keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                        keyGm_[newKeyTile + (n0 + cachedRows - keyPosition) * tiling_.keyStrideU],
                         cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
                         RoundUp(cols, kFractal));
                 }
@@ -537,9 +571,9 @@ private:
                                     ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                         true));
                                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                                StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                    * tiling_.rowsPerTask * kTileKeys
-                                    + band * kTileKeys + n0],
+                                StoreProduct(
+                                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, band) * kTileKeys
+                                    + n0],
                                     productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                     bandFractals * kFractal);
                                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -565,14 +599,8 @@ private:
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyPosition, int64_t tile,
-        int64_t slot, int64_t itemSlot)
+        int64_t slot, int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t halfSlot)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
@@ -592,7 +620,7 @@ private:
             }
             if (keys > cachedRows) {
                 LoadNzOfAnyPitch(valueL1_[cachedRows * kFractal],
-                    valueGm_[newValueTile + (0 - keyPosition + cachedRows) * tiling_.valueStrideU],
+                    valueGm_[newValueTile + (cachedRows - keyPosition) * tiling_.valueStrideU],
                     keys - cachedRows, tiling_.valueDim, tiling_.valueStrideU,
                     RoundUp(keys, kFractal));
             }
@@ -612,8 +640,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadNz(probL1, probRingGm_[RingRow(slot, band) * kTileKeys + k1], bandRows,
+                    pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -657,9 +685,8 @@ private:
                 if (tile >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(halfSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
-                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
-                    bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(halfSlot, band) * kPaddedValueSize], productL0,
+                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -731,8 +758,7 @@ private:
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
-                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
-                        * kTileKeys],
+                        scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
                         partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
@@ -746,16 +772,8 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(const Item &work, int64_t tile, int64_t itemSlot)
+    __aicore__ inline void StartRows(int64_t halfSlot, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         if (rows > 0) {
             PipeBarrier<PIPE_V>();
             Duplicate(rowMax_[halfSlot * kRowsPerVector], float(kLowest), rows);
@@ -765,17 +783,8 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot)
+        int64_t firstQuery, int64_t taskRows, int64_t halfSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys =
@@ -800,8 +809,7 @@ private:
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys],
+                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
                     stepRows, keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                 const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
@@ -843,8 +851,8 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 Cast(prob_, score, RoundMode::CAST_RINT, span);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                    prob_, stepRows, keys, kTileKeys, kTileKeys);
+                StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows,
+                    keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -876,14 +884,13 @@ private:
             WaitFlag<HardEvent::V_S>(kGrownReady);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
+                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= -kLargestSum);
                 if (aboveLimit || tile < work.halves) {
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                         WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         LoadRows(score,
-                            scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask
-                                + rowBegin + r0)
+                            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0)
                                 * kTileKeys],
                             stepRows, keys, kTileKeys, kTileKeys);
                         SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
@@ -924,7 +931,7 @@ private:
                             kRepeatLanes, kBlockLanes, kRepeatLanes);
                         PipeBarrier<PIPE_V>();
                         Adds(tileStat_, tileStat_,
-                            float(tile >= work.halves ? 0 - kGrowthLimit : 0.0f), stepRows);
+                            float(tile >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
                         PipeBarrier<PIPE_V>();
                         Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
                         PipeBarrier<PIPE_V>();
@@ -956,9 +963,8 @@ private:
                         WaitFlag<HardEvent::MTE3_V>(kProbFree);
                         Cast(prob_, score, RoundMode::CAST_RINT, span);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                        StoreRows(
-                            probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
-                            prob_, stepRows, keys, kTileKeys, kTileKeys);
+                        StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_,
+                            stepRows, keys, kTileKeys, kTileKeys);
                         SetFlag<HardEvent::MTE3_V>(kProbFree);
                         SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -984,24 +990,15 @@ private:
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t itemSlot)
+    __aicore__ inline void UpdateTile(int64_t halves, int64_t steps, int64_t tile, int64_t slot,
+        int64_t halfSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < work.steps - work.halves) {
+        if (tile < steps - halves) {
             WaitFlag<HardEvent::S_V>(kGrownFree);
             PipeBarrier<PIPE_V>();
             CopyLanes(grown_,
-                growth_[(slot + work.halves) % kRing
-                    * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                growth_[(slot + halves) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
                 kRowsPerVector / kRowsPerStep * kBlockLanes);
             SetFlag<HardEvent::V_S>(kGrownReady);
             // maxima grow rarely once an item has begun: the scalar unit looks where
@@ -1013,7 +1010,7 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = halfSlot * tiling_.rowsPerTask + rowBegin + r0;
+                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -1026,7 +1023,7 @@ private:
                         SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
                         // sums = sums * rescale
                         SpreadOverBlocks<2>(resultBlocks_,
-                            rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0],
+                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0],
                             kResultRowsPerStep);
                         WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
                         PipeBarrier<PIPE_V>();
@@ -1047,17 +1044,9 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t itemSlot)
+    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t firstQuery,
+        int64_t halfSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t halfOfTask = tile % work.halves;
-        const int64_t halfSlot = itemSlot * kMostHalves + halfOfTask;
-        const int64_t firstQuery = work.firstOfTask + halfOfTask * work.queriesOfHalf;
-        const int64_t queries =
-            MinOf(work.queriesOfHalf, work.queriesOfTask - halfOfTask * work.queriesOfHalf);
-        const int64_t taskRows = work.heads * queries;
-        const int64_t rowsPerCore = CeilDiv(taskRows, kVectorCores);
-        const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, taskRows);
-        const int64_t rows = MinOf(rowsPerCore, taskRows - rowBegin);
         // rows are stored by runs: the positions of a single head, or the heads of each
         const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
         if (tiling_.splits == 1) {
@@ -1074,8 +1063,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
                 if (tile < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -1107,11 +1095,10 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (tile < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[(halfSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
                 if (work.keySteps <= tile) {
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
@@ -1120,7 +1107,7 @@ private:
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -1271,9 +1258,8 @@ private:
     struct VectorStep {
         int64_t tile, itemSlot;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory

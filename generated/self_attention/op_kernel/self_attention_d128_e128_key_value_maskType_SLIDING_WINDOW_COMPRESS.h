@@ -46,10 +46,10 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Buffers with one lifetime share an event, named after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
+// holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. Buffers with
+// one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -69,7 +69,7 @@ constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
 constexpr int32_t kPartialTakenMte2V = 2;  // MTE2_V, partial
 constexpr int32_t kScoreReady = 3;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReadyMte2V = 5;  // MTE2_V, partial
-constexpr int32_t kMaxOutReadyMte2V = 6;  // MTE2_V, rowsOut
+constexpr int32_t kRowsOutReady = 6;  // MTE2_V, rowsOut
 constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
 constexpr int32_t kMaxOutFree = 1;  // MTE3_MTE2, maxOut, sumOut, rowsOut
@@ -91,7 +91,7 @@ constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
 constexpr int32_t kPartialReadyVMte3 = 1;  // V_MTE3, partial
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kMaxOutReadyVMte3 = 4;  // V_MTE3, rowsOut, maxOut, sumOut
+constexpr int32_t kMaxOutReady = 4;  // V_MTE3, rowsOut, maxOut, sumOut
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -426,6 +426,12 @@ private:
         return rowsBeforeSum_;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitScaledQuery()
     {
@@ -492,7 +498,7 @@ private:
             if (cols > cachedRows) {
                 PipeBarrier<PIPE_MTE2>();
                 LoadNzOfAnyPitch(keyL1[cachedRows * kFractal],
-                    keyGm_[newKeyTile + (n0 - keyPosition + cachedRows) * tiling_.keyStrideU],
+                    keyGm_[newKeyTile + (n0 + cachedRows - keyPosition) * tiling_.keyStrideU],
                     cols - cachedRows, tiling_.headDim, tiling_.keyStrideU,
                     RoundUp(cols, kFractal));
             }
@@ -534,9 +540,9 @@ private:
                                 ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                     true));
                             SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                * tiling_.rowsPerTask * kTileKeys
-                                + band * kTileKeys + n0],
+                            StoreProduct(
+                                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, band) * kTileKeys
+                                + n0],
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -577,7 +583,7 @@ private:
         if (keys > cachedRows) {
             PipeBarrier<PIPE_MTE2>();
             LoadNzOfAnyPitch(valueL1_[cachedRows * kFractal],
-                valueGm_[newValueTile + (0 - keyPosition + cachedRows) * tiling_.valueStrideU],
+                valueGm_[newValueTile + (cachedRows - keyPosition) * tiling_.valueStrideU],
                 keys - cachedRows, tiling_.valueDim, tiling_.valueStrideU, RoundUp(keys, kFractal));
         }
         for (int64_t band = 0; band < work.taskRows; band += kRowsPerBand) {
@@ -601,8 +607,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadNz(probL1, probRingGm_[RingRow(slot, band) * kTileKeys + k1], bandRows,
+                    pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -646,9 +652,8 @@ private:
                 if (tile > 0) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
-                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
-                    bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(itemSlot, band) * kPaddedValueSize], productL0,
+                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -717,8 +722,7 @@ private:
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
-                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
-                        * kTileKeys],
+                        scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
                         partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
@@ -778,8 +782,7 @@ private:
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                        * kTileKeys
+                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys
                         + skippedKeys],
                     stepRows, keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
@@ -835,8 +838,7 @@ private:
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 Cast(prob_, score, RoundMode::CAST_RINT, span);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys
-                    + skippedKeys],
+                StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys + skippedKeys],
                     prob_, stepRows, keys, kTileKeys, kTileKeys);
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
@@ -869,15 +871,13 @@ private:
             WaitFlag<HardEvent::V_S>(kGrownReady);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= 0 - kLargestSum);
+                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= -kLargestSum);
                 if (aboveLimit || tile == 0) {
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                         WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         LoadRows(score,
-                            scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask
-                                + rowBegin + r0)
-                                * kTileKeys
+                            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys
                                 + skippedKeys],
                             stepRows, keys, kTileKeys, kTileKeys);
                         SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
@@ -930,7 +930,7 @@ private:
                         MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes),
                             kRepeatLanes, kBlockLanes, kRepeatLanes);
                         PipeBarrier<PIPE_V>();
-                        Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f),
+                        Adds(tileStat_, tileStat_, float(tile > 0 ? -kGrowthLimit : 0.0f),
                             stepRows);
                         PipeBarrier<PIPE_V>();
                         Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
@@ -964,8 +964,7 @@ private:
                         Cast(prob_, score, RoundMode::CAST_RINT, span);
                         SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
                         StoreRows(
-                            probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys
-                            + skippedKeys],
+                            probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys + skippedKeys],
                             prob_, stepRows, keys, kTileKeys, kTileKeys);
                         SetFlag<HardEvent::MTE3_V>(kProbFree);
                         SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
@@ -1012,7 +1011,7 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
+                        const int64_t ringRow = RingRow(itemSlot, rowBegin + r0);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
                         WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                         SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -1064,8 +1063,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
                 if (tile < work.tiles) {
                     LoadRow(partial_,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
@@ -1097,11 +1095,10 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (tile < work.tiles) {
                     LoadRow(rowsOut_,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
                 if (work.tiles <= tile) {
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
@@ -1110,7 +1107,7 @@ private:
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -1261,9 +1258,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, itemSlot, rowBegin;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory

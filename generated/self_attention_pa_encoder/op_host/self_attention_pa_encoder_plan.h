@@ -757,15 +757,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     const bool keyIsPaddedOrBnsd =
         (problem.keyLayout == values::KeyLayout::kPadded
             || problem.keyLayout == values::KeyLayout::kBnsd);
-    // self_attention_pa_encoder_d128_e128_value: float16 or bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
-        problem.maskGiven == 0 &&
-        problem.logNGiven == 0 &&
+    // Most kernels ask for all of this.
+    const bool isUsual = problem.valueGiven != 0 &&
         queryIsTokensOrMerged &&
         keyIsTokensOrMerged &&
         valueIsTokensOrMerged &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.clampType == values::ClampType::kUndefined;
+    // self_attention_pa_encoder_d128_e128_value: float16 or bfloat16
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
+        problem.maskGiven == 0 &&
+        problem.logNGiven == 0) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -782,19 +784,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
-    if (((problem.queryDtype == values::QueryDtype::kFloat16
-        && problem.maskDtype == values::MaskDtype::kFloat16)
-        || (problem.queryDtype == values::QueryDtype::kBfloat16
-            && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        ((problem.queryDtype == values::QueryDtype::kFloat16
+            && problem.maskDtype == values::MaskDtype::kFloat16)
+            || (problem.queryDtype == values::QueryDtype::kBfloat16
+                && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kSquare &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -813,15 +811,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskType == values::MaskType::kAlibiCompress &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
@@ -843,14 +837,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
         problem.maskGiven == 0 &&
-        problem.logNGiven != 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.logNGiven != 0) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -963,19 +953,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
-    if (((problem.queryDtype == values::QueryDtype::kFloat16
-        && problem.maskDtype == values::MaskDtype::kFloat16)
-        || (problem.queryDtype == values::QueryDtype::kBfloat16
-            && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        ((problem.queryDtype == values::QueryDtype::kFloat16
+            && problem.maskDtype == values::MaskDtype::kFloat16)
+            || (problem.queryDtype == values::QueryDtype::kBfloat16
+                && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kPerHead &&
-        problem.maskType == values::MaskType::kAlibi &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kAlibi) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -994,19 +980,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
-    if (((problem.queryDtype == values::QueryDtype::kFloat16
-        && problem.maskDtype == values::MaskDtype::kFloat16)
-        || (problem.queryDtype == values::QueryDtype::kBfloat16
-            && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        ((problem.queryDtype == values::QueryDtype::kFloat16
+            && problem.maskDtype == values::MaskDtype::kFloat16)
+            || (problem.queryDtype == values::QueryDtype::kBfloat16
+                && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kPerBatch &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1025,19 +1007,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
-    if (((problem.queryDtype == values::QueryDtype::kFloat16
-        && problem.maskDtype == values::MaskDtype::kFloat16)
-        || (problem.queryDtype == values::QueryDtype::kBfloat16
-            && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        ((problem.queryDtype == values::QueryDtype::kFloat16
+            && problem.maskDtype == values::MaskDtype::kFloat16)
+            || (problem.queryDtype == values::QueryDtype::kBfloat16
+                && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kFull &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1056,14 +1034,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
-        problem.maskType == values::MaskType::kNormCompress &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNormCompress) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1084,21 +1058,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
     // or bfloat16
-    if (((problem.queryDtype == values::QueryDtype::kFloat16
-        && problem.maskDtype == values::MaskDtype::kFloat16)
-        || (problem.queryDtype == values::QueryDtype::kBfloat16
-            && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        ((problem.queryDtype == values::QueryDtype::kFloat16
+            && problem.maskDtype == values::MaskDtype::kFloat16)
+            || (problem.queryDtype == values::QueryDtype::kBfloat16
+                && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kColumns &&
         (problem.maskType == values::MaskType::kAlibiCompress
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
-            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
-        problem.clampType == values::ClampType::kUndefined) {
+            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign)) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         choice.key =
@@ -1119,15 +1089,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
     // bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         (problem.maskType == values::MaskType::kSlidingWindowNorm
-            || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
-        problem.clampType == values::ClampType::kUndefined) {
+            || problem.maskType == values::MaskType::kSlidingWindowCompress)) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         choice.key =
@@ -1170,19 +1136,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
-    if (((problem.queryDtype == values::QueryDtype::kFloat16
-        && problem.maskDtype == values::MaskDtype::kFloat16)
-        || (problem.queryDtype == values::QueryDtype::kBfloat16
-            && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        ((problem.queryDtype == values::QueryDtype::kFloat16
+            && problem.maskDtype == values::MaskDtype::kFloat16)
+            || (problem.queryDtype == values::QueryDtype::kBfloat16
+                && problem.maskDtype == values::MaskDtype::kBfloat16)) &&
         problem.maskGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kSquare &&
-        problem.maskType == values::MaskType::kAlibi &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kAlibi) {
         namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
@@ -1202,15 +1164,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
     // bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
@@ -1233,15 +1191,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
     // or bfloat16
-    if (queryIsFloat16OrBfloat16 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        queryIsFloat16OrBfloat16 &&
         problem.slopesGiven != 0 &&
         problem.logNGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
@@ -1264,18 +1218,14 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven == 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.quantType != values::QuantType::kUndefined &&
-        problem.outDataType != values::OutDataType::kBf16 &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.outDataType != values::OutDataType::kBf16) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline;
@@ -1289,21 +1239,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline;
@@ -1317,19 +1263,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.slopesGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibiCompress &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
@@ -1345,18 +1287,14 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven == 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven != 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.quantType != values::QuantType::kUndefined &&
-        problem.outDataType != values::OutDataType::kBf16 &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.outDataType != values::OutDataType::kBf16) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline;
@@ -1395,21 +1333,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         choice.key =
@@ -1471,21 +1405,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kPerHead &&
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
-        problem.maskType == values::MaskType::kAlibi &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kAlibi) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key =
@@ -1500,21 +1430,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kPerBatch &&
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         choice.key =
@@ -1529,21 +1455,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kFull &&
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
-        problem.maskType == values::MaskType::kNorm &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kNorm) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key =
@@ -1558,23 +1480,19 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kColumns &&
         problem.maskDtype == values::MaskDtype::kBfloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         (problem.maskType == values::MaskType::kAlibiCompress
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
-            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign) &&
-        problem.clampType == values::ClampType::kUndefined) {
+            || problem.maskType == values::MaskType::kAlibiCompressLeftAlign)) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         choice.key =
@@ -1613,21 +1531,17 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskDtype == values::MaskDtype::kFloat16 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
-        problem.maskType == values::MaskType::kAlibi &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.maskType == values::MaskType::kAlibi) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline;
@@ -1641,19 +1555,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.slopesGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
@@ -1669,19 +1579,15 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.slopesGiven != 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
-        problem.clampType == values::ClampType::kUndefined &&
         problem.maskLayout != values::MaskLayout::kColumns) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
@@ -1697,18 +1603,14 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
     // int8
-    if (problem.queryDtype == values::QueryDtype::kInt8 &&
-        problem.valueGiven != 0 &&
+    if (isUsual &&
+        problem.queryDtype == values::QueryDtype::kInt8 &&
         problem.maskGiven == 0 &&
         problem.qkDescaleGiven != 0 &&
         problem.vpvDescaleGiven != 0 &&
         problem.pScaleGiven == 0 &&
-        queryIsTokensOrMerged &&
-        keyIsTokensOrMerged &&
-        valueIsTokensOrMerged &&
         problem.quantType != values::QuantType::kUndefined &&
-        problem.outDataType == values::OutDataType::kBf16 &&
-        problem.clampType == values::ClampType::kUndefined) {
+        problem.outDataType == values::OutDataType::kBf16) {
         namespace schedule =
             self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline;

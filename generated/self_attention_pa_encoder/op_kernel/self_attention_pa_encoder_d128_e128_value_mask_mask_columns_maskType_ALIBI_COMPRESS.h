@@ -45,10 +45,12 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Buffers with one lifetime share an event, named after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
+// holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. With two slots
+// X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X waited
+// for in the turn before, after all its work on this one. Buffers with one lifetime share an event,
+// named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -63,7 +65,7 @@ constexpr int32_t kProbL1Ready = 4;
 constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score, maskRows: one id per slot
 constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
-constexpr int32_t kMaxOutReadyMte2V = 4;  // MTE2_V, rowsOut: one id per slot
+constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
 constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
@@ -79,7 +81,7 @@ constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
 constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReadyVMte3 = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
+constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -397,6 +399,12 @@ private:
         return keysBeforeSum_;
     }
 
+    // A row of a slot of a workspace ring, counted from the first of the first slot.
+    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
+    {
+        return slot * tiling_.rowsPerTask + row;
+    }
+
     // Query rows of the task from global memory to L1.
     __aicore__ inline void LoadQuery(const Item &work, int64_t rowFractals)
     {
@@ -469,9 +477,9 @@ private:
                                 ProductParams(bandFractals * kFractal, cols, kPaddedHeadSize,
                                     true));
                             SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                            StoreProduct(scoreRingGm_[stepsBegun_ % kPrefetch
-                                * tiling_.rowsPerTask * kTileKeys
-                                + band * kTileKeys + n0],
+                            StoreProduct(
+                                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, band) * kTileKeys
+                                + n0],
                                 productL0, bandRows, RoundUp(cols, kFractal), kTileKeys,
                                 bandFractals * kFractal);
                             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -517,8 +525,8 @@ private:
                 const int64_t pieceKeys = MinOf(kProbPiece, bandKeys - k1);
                 auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
                 WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-                LoadNz(probL1, probRingGm_[(slot * tiling_.rowsPerTask + band) * kTileKeys + k1],
-                    bandRows, pieceKeys, kTileKeys, bandFractals * kFractal);
+                LoadNz(probL1, probRingGm_[RingRow(slot, band) * kTileKeys + k1], bandRows,
+                    pieceKeys, kTileKeys, bandFractals * kFractal);
                 SetAndWaitFlag<HardEvent::MTE2_MTE1>(kProbL1Ready + probL1Slot_);
                 for (int64_t k0 = 0; k0 < pieceKeys; k0 += kBaseK) {
                     const int64_t depth = MinOf(kBaseK, pieceKeys - k0);
@@ -562,9 +570,8 @@ private:
                 if (tile > 0) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[(itemSlot * tiling_.rowsPerTask + band) * kPaddedValueSize],
-                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
-                    bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(itemSlot, band) * kPaddedValueSize], productL0,
+                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -593,8 +600,7 @@ private:
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
-                        scoreRingGm_[(warmStep % kPrefetch * tiling_.rowsPerTask + firstRow + r0)
-                        * kTileKeys],
+                        scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
                         partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
@@ -640,9 +646,8 @@ private:
             auto maskRows = View<T>(ub_, kMaskRowsAt + scoreSlot_ * kMaskRowsSlotBytes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
-                    * kTileKeys],
-                stepRows, keys, kTileKeys, kTileKeys);
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
+                keys, kTileKeys, kTileKeys);
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
@@ -695,7 +700,7 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile > 0 ? 0 - kGrowthLimit : 0.0f), stepRows);
+            Adds(tileStat_, tileStat_, float(tile > 0 ? -kGrowthLimit : 0.0f), stepRows);
             PipeBarrier<PIPE_V>();
             Max(newMax_, rowMax_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
@@ -733,8 +738,8 @@ private:
             WaitFlag<HardEvent::MTE3_V>(kProbFree);
             Cast(prob_, score, RoundMode::CAST_RINT, span);
             SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-            StoreRows(probRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys], prob_,
-                stepRows, keys, kTileKeys, kTileKeys);
+            StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows, keys,
+                kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE3_V>(kProbFree);
             SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -763,7 +768,7 @@ private:
                          r0 < MinOf(s0 + kRowsPerStep, rows);
                          r0 += kResultRowsPerStep) {
                         const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = itemSlot * tiling_.rowsPerTask + rowBegin + r0;
+                        const int64_t ringRow = RingRow(itemSlot, rowBegin + r0);
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
@@ -814,8 +819,7 @@ private:
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
                 if (tile < work.tiles) {
                     LoadRow(partial,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
@@ -853,11 +857,10 @@ private:
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (tile < work.tiles) {
                     LoadRow(rowsOut,
-                        outRingGm_[(itemSlot * tiling_.rowsPerTask + rowBegin + r0)
-                            * kPaddedValueSize],
+                        outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                SetAndWaitFlag<HardEvent::MTE2_V>(kMaxOutReadyMte2V + maxOutSlot_);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
                 if (work.tiles <= tile) {
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
@@ -866,7 +869,7 @@ private:
                     kResultRowsPerStep);
                 SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReadyVMte3 + maxOutSlot_);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -982,9 +985,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, itemSlot, rowBegin;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory

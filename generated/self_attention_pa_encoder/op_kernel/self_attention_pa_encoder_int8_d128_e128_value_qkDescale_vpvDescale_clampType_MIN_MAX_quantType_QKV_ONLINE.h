@@ -44,12 +44,13 @@ constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no 
 constexpr float kSmallest = 1.1754943508222875e-38f;
 
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
-// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX: Y has received that, so X may set
-// it again. Y sets Taken after all its work of the turn before: X may write a slot of two before it
-// waits for that slot's Taken, since its wait of the turn before, for the other slot's, says that Y
-// has left this one. Done/Taken: before any cross-core flag of this pair of pipes one waits for the
-// other, which then waits for it; named after the first such flag. Buffers with one lifetime share
-// an event, named after the first.
+// FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
+// holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. With two slots
+// X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X waited
+// for in the turn before, after all its work on this one. Done/Taken: before any cross-core flag of
+// this pair of pipes one waits for the other, which then waits for it; named after the first such
+// flag. Buffers with one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 // MTE1_M, rightL0 and, loaded before it by the same pipe, leftL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;
@@ -845,9 +846,8 @@ private:
     struct VectorStep {
         int64_t tile, rows, rowBegin, itemSlot;
     } vectorSteps_[kRing]{};
-    // When an item is decoded, steps of at most kPrefetch others are to be finished, as each has
-    // one or more. So it takes a place that none of these has.
-    static_assert(kPrefetch < kRing, "an item keeps its place until its last step is finished");
+    // An item keeps its place until its last step is finished. When one is decoded, at most
+    // kPrefetch others have a step that is not: it takes a place that none of these has.
     Item items_[kRing];
 
     // Global memory
