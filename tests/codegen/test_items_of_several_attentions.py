@@ -10,9 +10,10 @@ from functools import lru_cache
 import pytest
 
 from attndsl import ops
+from attndsl.codegen.kernel.function_text import Function
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.shared_stages import shared_stages
-from attndsl.codegen.kernel.statements import Function, Writer
+from attndsl.codegen.kernel.statements import Writer
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.codegen.samples.device_files import device_files, kernel_path
 from attndsl.compiler.compile import compile_operator

@@ -9,6 +9,7 @@ from typing import Any
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.dtype_parameter import dtype_parameter, text_name
 from attndsl.codegen.kernel.event_legend import event_legend, flag_legend
+from attndsl.codegen.kernel.function_text import Function
 from attndsl.codegen.kernel.half_rows import half_rows
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.kept_steps import KeptSteps, kept_steps
@@ -28,7 +29,7 @@ from attndsl.codegen.kernel.shared_stages import (
     keys_of,
     shared_stages,
 )
-from attndsl.codegen.kernel.statements import Function, Writer
+from attndsl.codegen.kernel.statements import Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar

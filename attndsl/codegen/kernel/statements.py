@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 from attndsl.base.errors import InternalError
+from attndsl.codegen.kernel.function_text import Call, Function
 from attndsl.codegen.kernel.grouped_statements import (
     binds_again,
     first_of_both,
@@ -95,28 +96,6 @@ _MANY_CASES = 3
 """Conditions of a definition that is written in branches, at least."""
 _EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
 """The locals that hold the scalars of an earlier step, its item, and the slot of the step."""
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A member function of the generated kernel class: a stage.
-
-    ``parameters`` are declarations, in the order in which the kernel defines them.
-    """
-
-    name: str
-    doc: str
-    parameters: tuple[str, ...]
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call of a stage's function: with what its attention gives, and with scalars."""
-
-    name: str
-    operands: tuple[str, ...]
-    given: tuple[str, ...]
 
 
 class Writer:
@@ -562,7 +541,7 @@ class Writer:
         called = self._called(stage, held)
         return f"{called.name}({', '.join((*called.operands, *called.given))});"
 
-    def _called(self, stage: Stage, held: _Held) -> _Call:
+    def _called(self, stage: Stage, held: _Held) -> Call:
         """What calls a stage's function, which is written if it is not yet."""
         stage = self._halves.rest(stage)
         touched = touched_inside(stage)
@@ -596,7 +575,7 @@ class Writer:
             elif known != made:
                 raise InternalError(f"two stages are called {stage.name}, and their texts differ")
         given = (*([item] if item else []), *map(self._spelling.expr, scalars))
-        return _Call(name, self._shared.arguments(stage), given)
+        return Call(name, self._shared.arguments(stage), given)
 
     def _with_item(
         self, stage: Stage, scalars: Sequence[Symbol]
