@@ -8,9 +8,11 @@ from typing import Any
 
 from attndsl.codegen.kernel_set.kernel_list import ListedKernel
 from attndsl.codegen.kernel_set.kernel_request import legal_choice
-from attndsl.compiler.prepare_launch import specialization_of
+from attndsl.compiler.compile import Compiled
+from attndsl.compiler.prepare_launch import compiled_for, launch_of, specialization_of
 from attndsl.expr.argument_facts import dtype_of, given, passed
 from attndsl.lowering.signature.specialization import Specialization, feature_names, features_told
+from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.covering import choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
@@ -50,7 +52,17 @@ def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKer
         likely=likely,
         sizes=_sizes(operator, special),
         takes=lambda call: specialization_of(call) == special,
+        has_halves=lambda call: _has_halves(compiled_for(operator, special), call),
     )
+
+
+def _has_halves(compiled: Compiled, call: Call) -> bool:
+    """Whether the plan of a call cuts its rows into tasks of two halves, or of no kernel's call would."""
+    constants = {each.named.name: each.named for each in compiled.program.constants}
+    if "mostHalves" not in constants:
+        return True
+    fields = launch_of(call, compiled).tiling
+    return bool(fields["queriesPerTask"] * fields["headsPerTask"] > constants["maxRows"].evaluate({}))
 
 
 def _needed(

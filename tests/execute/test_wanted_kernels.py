@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from attndsl.base.package_files import generated_dir
+from attndsl.base.package_files import generated_dir, specs_dir
 from attndsl.codegen.kernel_set.kernel_list import KERNEL_LIST, read_kernel_list
-from attndsl.execute.wanted_kernels import wanted_kernel
+from attndsl.compiler.prepare_launch import compiled_for, specialization_of
+from attndsl.execute.wanted_kernels import _has_halves, wanted_kernel
 from attndsl.lowering.signature.specialization import feature_names
 from attndsl.spec.operator.loader import load
+from attndsl.verify.cases.shaped_call import call_of_shape
 
 
 @pytest.mark.parametrize("name", ["self_attention", "relay_attention", "incre_flash_attention"])
@@ -24,3 +26,14 @@ def test_likely_calls_of_a_kernel_pass_what_it_reads_and_nothing_that_it_does_no
             assert passed >= listed.special.features, listed.name
             if not listed.special.features:
                 assert "value" not in passed and "key" not in passed, listed.name
+
+
+@pytest.mark.parametrize(("positions", "halved"), [(265, False), (1033, True)])
+def test_a_call_has_tasks_of_two_halves_by_the_plan_of_its_kernel(positions: int, halved: bool) -> None:
+    """Under a causal mask from two rounds of them on; of kernels that never have any each call does."""
+    operator = load(str(specs_dir() / "variants" / "gqa_prefill_lse.py"))
+    call = call_of_shape(operator, {"K": 24, "N": 24, "S": positions})
+    assert _has_halves(compiled_for(operator, specialization_of(call)), call) is halved
+    decode = load("incre_flash_attention")
+    single = call_of_shape(decode, {})
+    assert _has_halves(compiled_for(decode, specialization_of(single)), single)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,27 +105,60 @@ def test_the_first_cases_of_a_kernel_have_work_of_their_own() -> None:
 def test_demands_are_made_in_turns_of_few_tasks_of_any_work_and_of_wide_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each once, after the first cases, for ten attempts; those of prompts in turns of deep rows."""
+    """Each once, after the first cases, for ten attempts; those of prompts in turns of many tasks."""
     demands = [Demand(str(n), lambda rng: {}, lambda call: True, FEW) for n in range(4)]
-    deep = [Demand(str(n), lambda rng: {}, lambda call: True, FEW) for n in range(4, 6)]
+    many = [Demand(str(n), lambda rng: {}, lambda call: True, FEW) for n in range(4, 7)]
     monkeypatch.setattr(mode_search, "demands", lambda space: demands)
-    monkeypatch.setattr(mode_search, "of_prompts", lambda space: deep)
+    monkeypatch.setattr(mode_search, "of_prompts", lambda space: many)
     for kernels in (1, 2):
         member = search(kernels=kernels)
         found = {turn: demand for turn in range(60) if (demand := member._demand(turn))}
         works = {turn: WORKLOADS[member._place(turn)] for turn in range(3 * kernels, 60)}
         asking = [turn for turn, work in works.items() if work in (FEW, ANY, WIDE)]
-        long = [turn for turn, work in works.items() if "deep" in work]
+        crowded = [
+            turn for turn, work in works.items() if work in ("many", "long many", "deep many", "deep long")
+        ]
         for kernel in range(kernels):
             own = [turn for turn in asking if turn % kernels == kernel][:4]
             assert [found.pop(turn) for turn in own] == demands
-            own = [turn for turn in long if turn % kernels == kernel][:2]
-            assert [found.pop(turn) for turn in own] == deep
+            own = [turn for turn in crowded if turn % kernels == kernel][:3]
+            assert [found.pop(turn) for turn in own] == many
         assert not found
     turn = asking[0]
     assert member._demand(turn, 9) and not member._demand(turn, 10)
     assert {WORKLOADS[member._place(turn)] for turn in asking} == {FEW, ANY, WIDE}
     assert search()._demand(turn) is None
+
+
+def test_without_demands_of_prompts_turns_of_many_tasks_are_asked_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mode_search, "demands", lambda space: [])
+    monkeypatch.setattr(mode_search, "of_prompts", lambda space: ())
+    member = search(kernels=1)
+    assert not [turn for turn in range(60) if member._demand(turn)]
+
+
+def test_tasks_of_two_halves_are_asked_of_the_kernel_where_a_demand_has_them() -> None:
+    asked: list[Any] = []
+    own: dict[str, Any] = {"pins": {}, "likely": {}, "sizes": {}, "takes": lambda call: call != "other"}
+    kernel = WantedKernel(
+        name="k", mode=OPERATOR, has_halves=lambda call: asked.append(call) or call == "cut", **own
+    )
+    plain = Demand("plain", lambda rng: {}, lambda call: True)
+    halved = replace(plain, halves=True)
+    taken = mode_search.ModeSearch._is_for
+    assert taken(kernel, "whole", plain) and taken(kernel, "whole", None) and not asked
+    assert taken(kernel, "cut", halved) and not taken(kernel, "whole", halved)
+    assert asked == ["cut", "whole"] and not taken(kernel, "other", plain)
+
+
+def test_a_demand_has_other_values_beside_after_five_attempts() -> None:
+    """They replace what most calls of a kernel have, and nothing that all have."""
+    demand = Demand("d", lambda rng: {}, lambda call: True, beside=lambda level: {"S": level})
+    beside = mode_search.ModeSearch._beside
+    assert [beside(demand, attempt)["S"] for attempt in (0, 4, 5, 9)] == [0, 0, 1, 1]
+    assert beside(None, 7) == {}
 
 
 # A case -----------------------------------------------------------------------------------------------------

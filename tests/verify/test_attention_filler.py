@@ -17,7 +17,7 @@ from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
-from attndsl.verify.space.values import FILL, LOST, PROBE
+from attndsl.verify.space.values import FILL, LOST, PROBE, UNEVEN
 
 SIZES = dict.fromkeys("BNKQTUDE", 1)
 
@@ -412,3 +412,13 @@ def test_saturated_heads_have_one_key_each() -> None:
     _, query, scores = random("extreme")
     assert (np.sort(scores, axis=-1)[..., -1] > 900).all()
     assert (query[:, :, 0] == query[:, :, 1]).all() and len(np.unique(query)) == 2
+
+
+def test_of_an_uneven_slope_rows_fall_in_some_steps_and_rise_in_others() -> None:
+    """Of 16 positions all fall, all but one of eight, none, all but the last; the next head begins later."""
+    found = stubbed(sizes={"N": 2, "Q": 64})._turned(UNEVEN)[:, :, 0]
+    runs = found.reshape(2, 4, 16)
+    assert (runs[0, 0] == -1).all() and (runs[0, 2] == 1).all()
+    assert np.flatnonzero(runs[0, 1] == 1).tolist() == [0, 8]
+    assert np.flatnonzero(runs[0, 3] == 1).tolist() == [15] and (runs[1] == np.roll(runs[0], -1, 0)).all()
+    assert (stubbed(sizes={"N": 2, "Q": 2})._turned(-0.25)[:, :, 0] == [[1, -1], [-1, 1]]).all()

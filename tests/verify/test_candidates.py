@@ -63,7 +63,7 @@ def test_candidates_of_a_kernel_have_its_values(asked: list[dict[str, Any]]) -> 
         likely={"scale": 1.0, "mystery": 2},
         sizes={"S": (17, 63), "odd": (1,)},
     )
-    drawn = [candidates(member, 7, 0, seed) for seed in range(20)]
+    drawn = [candidates(member, 3, 0, seed) for seed in range(20)]
     every = [pins for each in drawn for pins in each]
     assert all(pins["D"] == 64 and pins["S"] in (17, 63) for pins in every)
     assert {pins["S"] for pins in every} == {17, 63}

@@ -3,6 +3,7 @@ halves."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,20 @@ import numpy as np
 from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.case import drawn_case
 from attndsl.verify.cases.demand import Demand
-from attndsl.verify.cases.prompt_demands import of_prompts
+from attndsl.verify.cases.prompt_demands import of_prompts, unlimited
 from attndsl.verify.space.solve import solve
-from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE, WORKLOAD
+from attndsl.verify.space.space import CaseSpace
+from attndsl.verify.space.values import (
+    ANY,
+    FILL,
+    GROUP,
+    RAMP,
+    ROOMY,
+    SCORES_OF_HALVES,
+    SLOPE,
+    UNEVEN,
+    WORKLOAD,
+)
 from tests.support.case_spaces import space_of
 
 TILE, CORES = 512, 24
@@ -23,22 +35,27 @@ def asked(of: str) -> list[Demand]:
 
 
 def test_prompts_have_them_and_one_position_and_selections_have_none() -> None:
-    assert len(asked("sigmoid")) == len(asked("documents")) == 2
+    assert len(asked("sigmoid")) == len(asked("documents")) == 3
     assert not asked("incre_flash_attention") and not asked("nsa_compress_attention")
 
 
 def test_maxima_grow_over_three_tiles_of_tasks_for_more_than_half_of_the_cores() -> None:
-    growing, _ = asked("sigmoid")
-    pins, beside = growing.pins(np.random.default_rng(0)), dict(growing.beside())
+    growing, *_ = asked("sigmoid")
+    pins, beside = growing.pins(np.random.default_rng(0)), dict(growing.beside(0))
     assert pins == {FILL: RAMP, SLOPE: 2.0} and beside[GROUP] == 1
     sizes = space_of("sigmoid").operator.axis_extents
     rows = beside[str(sizes["Q"])]
     assert 2 * TILE < rows < 3 * TILE and 2 * beside[str(sizes["N"])] * -(-rows // 256) > CORES
 
 
-def call_of(of: str, asking: Demand, **changed: Any) -> Call:
-    space, rng = space_of(of), np.random.default_rng(1)
-    wanted = {**asking.pins(rng), **asking.beside(), WORKLOAD: ANY, **changed}
+def roomy(of: str) -> CaseSpace:
+    space = space_of(of)
+    return replace(space, values=replace(space.values, most_elements=ROOMY, most_scores=SCORES_OF_HALVES))
+
+
+def call_of(of: str, asking: Demand, level: int = 0, **changed: Any) -> Call:
+    space, rng = roomy(of), np.random.default_rng(1)
+    wanted = {**asking.pins(rng), **asking.beside(level), WORKLOAD: ANY, **changed}
     assignment = solve(space, rng, wanted)
     assert assignment is not None
     drawn = drawn_case(space.operator, space, assignment, rng, seed=0, number=0)
@@ -47,14 +64,39 @@ def call_of(of: str, asking: Demand, **changed: Any) -> Call:
 
 
 def test_keys_of_fewer_heads_are_split_and_shorter_rows_have_two_tiles() -> None:
-    growing, _ = asked("sigmoid")
+    growing, *_ = asked("sigmoid")
     assert growing.holds(call_of("sigmoid", growing))
     assert not growing.holds(call_of("sigmoid", growing, K=1, N=1))
     assert not growing.holds(call_of("sigmoid", growing, S=2 * TILE))
 
 
 def test_each_core_has_a_task_of_more_rows_than_a_step() -> None:
-    _, long = asked("sigmoid")
+    _, long, _ = asked("sigmoid")
     assert long.holds(call_of("sigmoid", long))
     assert not long.holds(call_of("sigmoid", long, S=256))
     assert not long.holds(call_of("sigmoid", long, K=CORES - 1, N=CORES - 1))
+
+
+def test_rows_of_calls_of_one_position_grow_in_many_heads() -> None:
+    """A kernel of decoders alone has no long rows of queries: what it is asked for next are heads for more
+    than half of the cores, whose keys are not split."""
+    growing, *_ = asked("self_attention")
+    found = call_of("self_attention", growing, 1, calcType=2, maskType=0, isTriuMask=0, windowSize=0)
+    assert found.extents["Q"] == 1 and 2 * found.extents["K"] > CORES and growing.holds(found)
+    assert found.extents["T"] == 2 * TILE + TILE // 8
+
+
+def test_halves_are_odd_and_fill_two_rounds_where_less_gives_none() -> None:
+    _, long, uneven = asked("self_attention")
+    few, many = (dict(long.beside(level)) for level in (0, 1))
+    assert few["longest(seqLen)"] == 256 + 9 and few["longest(tokenOffset)"] == 2 * TILE + TILE // 8 + 1
+    assert many["longest(seqLen)"] == many["longest(tokenOffset)"] == 2 * 512 + 9
+    assert long.halves and uneven.halves and uneven.pins(np.random.default_rng(0))[SLOPE] == UNEVEN
+    tied = {level: dict(asked("sigmoid")[1].beside(level))["S"] for level in (0, 1)}
+    assert tied == {0: 1033, 1: 1033}
+
+
+def test_choices_that_limit_lengths_are_made_otherwise() -> None:
+    """The triangle of a mask: without it queries and keys are 128 at most."""
+    assert unlimited(space_of("self_attention"), 1000) == {"isTriuMask": 1}
+    assert unlimited(space_of("self_attention"), 128) == unlimited(space_of("sigmoid"), 1000) == {}

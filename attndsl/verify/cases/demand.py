@@ -35,7 +35,8 @@ class Demand:
     workload: str = FEW
     whole: bool = False
     roomy: bool = False
-    beside: Callable[[], Mapping[str, Any]] = dict
+    beside: Callable[[int], Mapping[str, Any]] = lambda level: {}
+    halves: bool = False
 
     def workload_of(self, level: int) -> str:
         """What is asked for first, and then: where rows are as many as keys, long ones make no few tasks."""

@@ -45,6 +45,7 @@ from attndsl.verify.space.values import (
     RAMP,
     RAMPS,
     ROOMY,
+    SCORES_OF_HALVES,
     SLOPE,
     WIDE,
     WORKLOAD,
@@ -191,12 +192,18 @@ class ModeSearch:
                     continue  # the next candidate
                 if demand is not None and not demand.holds(drawn[1]):
                     continue
-                if wanted is None or wanted.takes(drawn[1]):
+                if wanted is None or self._is_for(wanted, drawn[1], demand):
                     if wanted is None:  # wide rows are asked for in two ways, of which a turn tries one
                         self._hopeless |= asked - solved - {WIDE, ""}
                     return self._taken(*drawn)
         of = wanted.name if wanted is not None else self.space.operator.name
         raise NoCaseFound(of, self._rules_over_elements() if solved else ())
+
+    @staticmethod
+    def _is_for(kernel: WantedKernel, call: Call, demand: Demand | None) -> bool:
+        """Whether a call is one of the kernel, with tasks of two halves where they are asked for."""
+        halves = demand is not None and demand.halves
+        return kernel.takes(call) and (not halves or kernel.has_halves(call))
 
     def _rules_over_elements(self) -> tuple[str, ...]:
         """The constraints that no sizes and parameters decide, as messages word them."""
@@ -359,7 +366,7 @@ class ModeSearch:
         own = first_sizes(self.space, rng, first[0] if first else "") if usual else {}
         # some kernels have no such call that is affordable
         rising = first is not None and first[0] == RAMP and attempt < _KERNEL_PINNED
-        beside = beyond_a_tile(self.space) if rising else demand.beside() if demand is not None else {}
+        beside = beyond_a_tile(self.space) if rising else self._beside(demand, attempt)
         whole = demand is not None and demand.whole
         for position in range(CANDIDATES):
             kept = _LIKELY if position else 1.0
@@ -376,9 +383,10 @@ class ModeSearch:
                 pins[FEW_FORCED] = True
             pins |= self._of_situation(rng, turn, attempt)
             pins = {**own, **self._never, **pins}
+            fixed = pins.keys() - (likely.keys() - kernel.pins.keys() if demand is not None else set())
             for name, value in beside.items():
-                if name not in pins and not is_contradiction(self.space, {**pins, name: value}):
-                    pins[name] = value
+                if name not in fixed and not is_contradiction(self.space, {**pins, name: value}):
+                    fixed, pins[name] = fixed | {name}, value
             walks = _LAST_WALKS if attempt >= _ATTEMPTS // 2 else _USUAL_WALKS if usual else _WALKS
             assignment = solve(self._space_for(demand), rng, pins, walks=walks)
             if assignment is not None:
@@ -386,13 +394,20 @@ class ModeSearch:
                     assignment = unbounded(self.space, assignment)
                 yield len(pairs(self.space.canonical(assignment)) - self._covered), position, assignment
 
+    @staticmethod
+    def _beside(demand: Demand | None, attempt: int) -> Mapping[str, Any]:
+        return {} if demand is None else demand.beside(attempt // _PINNED)
+
     def _space_for(self, demand: Demand | None) -> CaseSpace:
-        """The space that cases are drawn from: of some demands with larger tensors."""
-        return self._roomy if demand is not None and demand.roomy else self.space
+        """The space that cases are drawn from: of some demands with larger tensors, or more scores, too."""
+        return self.space if demand is None or not demand.roomy else self._roomy[demand.halves]
 
     @cached_property
-    def _roomy(self) -> CaseSpace:
-        return replace(self.space, values=replace(self.space.values, most_elements=ROOMY))
+    def _roomy(self) -> tuple[CaseSpace, CaseSpace]:
+        """The space with larger tensors; with room for the scores of tasks of two halves, too."""
+        large = replace(self.space.values, most_elements=ROOMY)
+        both = replace(large, most_scores=SCORES_OF_HALVES)
+        return replace(self.space, values=large), replace(self.space, values=both)
 
     def _workload(self, turn: int, attempt: int) -> str:
         """What the case is about; some kernels and sizes do not go together, so that later attempts ask for
@@ -428,25 +443,26 @@ class ModeSearch:
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
         turn of few tasks with many keys, which most of them need, of any work, or of wide rows; of prompts
-        also where rows shall have many tiles."""
+        also where there shall be many tasks."""
         of = len(self._wanted)
         asking = (FEW, ANY, WIDE)
         if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
             return None
-        is_deep, asked = self._is_deep(turn), demands(self.space)
-        if is_deep:
-            asked = of_prompts(self.space)
-        elif WORKLOADS[self._place(turn)] not in asking:
+        prompts = of_prompts(self.space)
+        is_many = bool(prompts) and self._has_many(turn)
+        if not is_many and WORKLOADS[self._place(turn)] not in asking:
             return None
         earlier = range(turn % of + of * len(FIRST), turn, of)
         before = sum(
-            self._is_deep(each) if is_deep else WORKLOADS[self._place(each)] in asking for each in earlier
+            self._has_many(each) if is_many else WORKLOADS[self._place(each)] in asking for each in earlier
         )
+        asked = prompts if is_many else demands(self.space)
         return asked[before] if before < len(asked) else None
 
-    def _is_deep(self, turn: int) -> bool:
-        """Whether it is a turn of rows with many tiles that one core sees."""
-        return "deep" in WORKLOADS[self._place(turn)].split()
+    def _has_many(self, turn: int) -> bool:
+        """Whether it is a turn of many tasks, or of rows with many tiles that one core sees."""
+        words = WORKLOADS[self._place(turn)].split()
+        return "deep" in words or ("many" in words and "edge" not in words)
 
     def _first(self, turn: int) -> tuple[str, str] | None:
         """Data and work of one of the first cases of a wanted kernel; None of others."""

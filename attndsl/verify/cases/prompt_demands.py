@@ -3,11 +3,12 @@ along them, and as many long tasks as there are cores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from attndsl.base.facts import kept
+from attndsl.expr import Compare, Const, Expr, Logic
 from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import TopK
 from attndsl.lowering.match.schedule_options import MANY_ROWS
@@ -16,13 +17,25 @@ from attndsl.verify.cases.demand import ROWS_OF_STEP, Demand, has_one_position
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import ANY, FILL, GROUP, MASK, RAMP, SLOPE, fill_of, longest_keys_of
+from attndsl.verify.space.values import (
+    ANY,
+    FILL,
+    GROUP,
+    MASK,
+    RAMP,
+    SLOPE,
+    UNEVEN,
+    fill_of,
+    longest_keys_of,
+)
 
 _GROWTH = 2.0
 """The slope of maxima that grow by more than a first tile's may before sums are rescaled: by 12 a tile."""
 _GROWING_TILES, _GROWING_HEADS = 3, 3
 """Key tiles of a row whose sums are rescaled again, so that leaving it out is seen; heads of long rows that
 have a task for more than half of the cores, so that their keys are not split."""
+_ODD = 2 * ROWS_OF_STEP - 7
+"""Positions and keys beyond whole bands and tiles: halves differ, and neither ends with a step."""
 
 
 @kept
@@ -30,7 +43,7 @@ def of_prompts(space: CaseSpace) -> tuple[Demand, ...]:
     """Those of an operator whose batch rows have several positions and that selects no blocks of keys."""
     if has_one_position(space) or any(isinstance(node, TopK) for node in space.nodes):
         return ()
-    return (_growing(space), _long_tasks(space))
+    return (_growing(space), *_halves(space))
 
 
 @dataclass(frozen=True)
@@ -63,40 +76,87 @@ class _Prompts:
 
 def _growing(space: CaseSpace) -> Demand:
     """Maxima that grow by more from tile to tile than sums in the workspace go without being rescaled for, in
-    rows of several tiles that one core sees."""
-    tile = space.edges[0][0]
+    rows of several tiles that one core sees: of long rows, or of many heads in calls of one position."""
+    tile, cores = space.edges[0][0], space.operator.device.aic
     rows = (_GROWING_TILES - 1) * tile + tile // 8  # as few as masks of blocks may have
-    prompts = _Prompts(batch=1, heads=_GROWING_HEADS, positions=rows, keys=rows)
+    long = _Prompts(batch=1, heads=_GROWING_HEADS, positions=rows, keys=rows)
+    single = _Prompts(batch=1, heads=cores // 2 + 1, positions=1, keys=rows)
 
     def holds(call: Call) -> bool:
         work = work_of(space, call)
         return work.tiles >= _GROWING_TILES and not work.split
 
-    def sizes() -> Mapping[str, Any]:
-        return {**beyond_a_tile(space), **prompts.values(space), **shown}
+    def sizes(level: int) -> Mapping[str, Any]:
+        return {**lifted, **beyond_a_tile(space), **(single if level else long).values(space), **shown}
 
+    lifted = unlimited(space, rows)
     shown = {MASK: "none"} if MASK in space.variables else {}
     name = "maxima that grow along the tiles of a row"
     pins = {FILL: RAMP, SLOPE: _GROWTH}
     return Demand(name, lambda rng: pins, holds, ANY, roomy=True, beside=sizes)
 
 
-def _long_tasks(space: CaseSpace) -> Demand:
-    """A task for each core of more rows than a step works on, over two tiles where rows may have more keys
-    than positions: tasks of two halves."""
+def _halves(space: CaseSpace) -> Iterator[Demand]:
+    """A task for each core of more rows than a step works on, over several tiles: tasks of two halves, of
+    which the second one is shorter. Under causal masks these are tasks from two rounds of them on, and rows
+    without more keys than positions have few tiles; else less work is enough, which is asked for first.
+
+    In the second case some rows grow by so much that their sums are rescaled, and others fall: steps of rows
+    that are done again with new maxima stand beside steps that are not, and beside rows that need none.
+    """
     cores, tile = space.operator.device.aic, space.edges[0][0]
-    positions, keys = MANY_ROWS + ROWS_OF_STEP, tile + tile // 8
-    prompts = _Prompts(batch=1, heads=cores, positions=positions, keys=keys)
+    rows = 2 * 2 * MANY_ROWS + _ODD
+    even = _Prompts(batch=1, heads=cores, positions=MANY_ROWS + _ODD, keys=2 * tile + tile // 8 + 1)
+    causal = _Prompts(batch=1, heads=cores, positions=rows, keys=rows)
+    has_keys = space.variable_of("T") not in (None, space.variable_of("Q"))  # of their own
 
     def holds(call: Call) -> bool:
         sizes = call.extents
         return sizes.get("B", 1) * sizes.get("K", 1) >= cores and sizes.get("Q", 1) > MANY_ROWS
 
-    def sizes() -> Mapping[str, Any]:
-        return prompts.values(space)
+    def sizes(level: int) -> Mapping[str, Any]:
+        return {**lifted, **shown, **(even if has_keys and not level else causal).values(space)}
 
-    name = "a task of many rows for each core"
-    return Demand(name, lambda rng: {FILL: RAMP}, holds, ANY, roomy=True, beside=sizes)
+    lifted = unlimited(space, rows)
+    shown = {MASK: "none"} if MASK in space.variables else {}
+    for name, pins in (
+        ("a task of many rows for each core", {FILL: RAMP}),
+        ("rows of many that grow beside others that fall", {FILL: RAMP, SLOPE: UNEVEN}),
+    ):
+        yield Demand(name, lambda rng, of=pins: of, holds, ANY, roomy=True, beside=sizes, halves=True)
+
+
+def unlimited(space: CaseSpace, rows: int) -> dict[str, Any]:
+    """Choices without which a call may not have so many queries or keys, and that decide about no kernel:
+    where a rule limits lengths to a smaller number by a choice, another one."""
+    own = space.operator.specialization_parameters
+    free = {spec.name for spec in space.operator.params if spec.choices and spec.name not in own}
+    counted = {spec.name for spec in space.integers if space.measures.get(spec.name) in ("Q", "T")}
+    found: dict[str, Any] = {}
+    for rule in space.operator.constraints:
+        asked = free & rule.when.symbols() if rule.when is not None else set()
+        if asked and counted & rule.tensors() and _limit(rule.condition, rows):
+            for name in sorted(asked - found.keys()):
+                other = [
+                    each for each in space.variables.get(name, ()) if not _may_hold(rule.when, name, each)
+                ]
+                found |= {name: other[0]} if other else {}
+    return found
+
+
+def _limit(condition: Expr, rows: int) -> bool:
+    """Whether a condition holds something below a number that is less than so many rows."""
+    bound = condition.right if isinstance(condition, Compare) and condition.op == "<=" else None
+    return isinstance(bound, Const) and isinstance(bound.value, int) and bound.value < rows
+
+
+def _may_hold(condition: Expr | None, name: str, value: Any) -> bool:
+    """Whether a condition may hold with a value of a choice, whatever else is chosen."""
+    if isinstance(condition, Logic) and condition.op == "and":
+        return all(_may_hold(each, name, value) for each in condition.children())
+    if condition is None or condition.symbols() != {name}:
+        return True
+    return bool(condition.evaluate({name: value}))
 
 
 def _reaching(space: CaseSpace, found: Mapping[str, Any], keys: int) -> dict[str, int]:

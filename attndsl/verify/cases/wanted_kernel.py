@@ -31,7 +31,8 @@ class WantedKernel:
 
     ``name``: what messages call it; ``mode``: the operator whose calls it takes; ``pins``: values of
     variables that its calls have; ``likely``: values that most of them have; ``sizes``: variables with the
-    values that suit it; ``takes``: whether a call is one.
+    values that suit it; ``takes``: whether a call is one; ``has_halves``: whether a call has tasks of two
+    halves, which is so wherever no kernel's tasks have any.
     """
 
     name: str
@@ -40,6 +41,7 @@ class WantedKernel:
     likely: Mapping[str, Any]
     sizes: Mapping[str, tuple[int, ...]]
     takes: Callable[[Call], bool]
+    has_halves: Callable[[Call], bool] = lambda call: True
 
 
 def first_sizes(space: CaseSpace, rng: np.random.Generator, data: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.earlier_partials import fill_earlier
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, LEVEL, LOST, PROBE, SATURATED, SLOPE, SUNK
+from attndsl.verify.space.values import FILL, LEVEL, LOST, PROBE, SATURATED, SLOPE, SUNK, UNEVEN
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
@@ -241,7 +241,7 @@ class AttentionFiller:
             signed = kind == SUNK or asked is not None  # the scores have the slope, whatever their factor is
             steep = rise if kind == "ramp" else depth
             steep = math.copysign(steep, self.factor) if signed else steep
-            turned = self._turned() if asked is not None and abs(asked) < 1 else 1.0
+            turned = self._turned(asked) if asked is not None and (abs(asked) < 1 or asked == UNEVEN) else 1.0
             query = 0.1 * query + code * turned * min(max(steep / reach, -1e4), 1e4)
         elif kind == LEVEL:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
@@ -273,10 +273,15 @@ class AttentionFiller:
         along: Array = (whole + rest / (2.0 * tile)) / steps
         return along if slope > 0 else 1.0 - along
 
-    def _turned(self) -> Array:
-        """-1 of every second row of queries, whose scores fall where those of others rise."""
+    def _turned(self, slope: float) -> Array:
+        """-1 of every second row of queries, whose scores fall where those of others rise; where the slope is
+        uneven, of none in some runs of 16 positions, of all in others, and of all but one of eight."""
         heads, positions = np.arange(self.sizes["N"])[:, None, None], np.arange(self.sizes["Q"])[:, None]
-        turned: Array = 1.0 - 2.0 * ((heads + positions) % 2)
+        falls = (heads + positions) % 2 == 1
+        if slope == UNEVEN:
+            runs = (positions // 16 + heads) % 4
+            falls = np.choose(runs, (True, positions % 8 != 0, False, positions % 16 != 15))
+        turned: Array = np.where(falls, -1.0, 1.0)
         return turned
 
     def _spotlights(self, places: Array, codes: Array, k: int) -> None:

@@ -12,6 +12,8 @@ SLOPE = "case.slope"
 """1.0 of scores that rise along the keys, -1.0 of those that fall: of cases of a kernel that are asked for
 one. Theirs step up or down from tile to tile, sunk ones lie farther below 0, and factors of integers keep
 them so."""
+UNEVEN = 2.5
+"""A slope of which some rows of queries have the opposite: few or all of a step, those of some steps none."""
 FEW_FORCED, LOST = "case.forced", "case.lost"
 """True in cases of a kernel in which fewer blocks are forced than selected, some at edges of tiles; in which
 all scores of some rows are -inf."""
@@ -55,6 +57,8 @@ RAMPS = (3, 5)
 """The places of the list whose cases have scores that rise or fall along split keys."""
 ROOMY = 6 << 20
 """Elements of a tensor in a case whose work asks for more than others."""
+SCORES_OF_HALVES = 1 << 25
+"""Scores of a case whose tasks have two halves: such tasks are made for so many rows alone."""
 MAX_HEADS = 1100
 MULTIPLES = tuple(range(16, 129, 16))
 
