@@ -93,7 +93,7 @@ template <typename T>
 class RelayAttentionKernel : attndsl::KernelBase {
 public:
     // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
-    // data.
+    // data. Not read: attentionMask (reserved, its content is ignored), seqLen.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR keyShare,
         GM_ADDR valueShare, GM_ADDR attentionMask, GM_ADDR seqLen, GM_ADDR kvSeqLen,
         GM_ADDR kvShareMap, GM_ADDR kvShareLen, GM_ADDR out, GM_ADDR workspace,
