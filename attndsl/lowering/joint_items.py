@@ -6,8 +6,10 @@ drains between them, and in each loop one of the units waits. In one loop the lo
 others are computed.
 
 The items of the second attention stand evenly among those of the first: as many of these are in front of all
-as between two and behind all. Tasks that gather batch rows, which have most to compute, are the second's. An
-item's scalars are those of its attention; so is each stage of a step.
+as between two and behind all. Tasks that gather batch rows, which have most to compute, are the second's.
+They move most bytes through L2, too, which all blocks share: so they do not come at the same places of all
+blocks, but sooner on some and later on others (:func:`_places_sooner`). An item's scalars are those of its
+attention; so is each stage of a step.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ ONE_MORE = "One turn more than the block has items: it drains the pipeline."
 
 _PLACE, _END = Symbol("place"), Symbol("placesEnd")
 _BEFORE, _AFTER = Symbol("before"), Symbol("after")
+_BETWEEN, _SOONER, _OF_KEYS = Symbol("placesBetween"), Symbol("placesSooner"), Symbol("firstOfKeys")
 
 
 def _stages_differ(contexts: _Attentions) -> bool:
@@ -181,16 +184,39 @@ def items_of_block(contexts: tuple[Context, Context]) -> tuple[list[Statement], 
         found += [*begins, Let(symbol=_count(context), value=items)]
     both = Symbol("itemsOfBlock")
     found.append(Let(symbol=both, value=_count(contexts[0]) + _count(contexts[1])))
-    return found, both
+    return found + _places_sooner(contexts[1], both), both
+
+
+def _places_sooner(second: Context, all_items: Expr) -> list[Statement]:
+    """By how many places the items of the second attention come sooner on this block than evenly among the
+    others; later where it is negative.
+
+    From half of the places between two of them later, on the block with the first item, to half of them
+    sooner, on the last one: so at any time about as many blocks are at such items as at any other. Blocks
+    whose items have the same keys keep step: each loads some of these from memory, and the others from L2.
+    """
+    first, keys = turns(second).begin, second.keys.name
+    why = f"places from an item over {keys} to the next; these need L2 most, so blocks have them in turn"
+    between = (all_items + 1) // (_count(second) + 1)
+    same = "blocks whose items have the same keys keep step"
+    of_keys = first - first % second.rows.tasks_of_same_keys()
+    sooner = _BETWEEN * (2 * _OF_KEYS + 1) // (2 * BLOCK_COUNT) - _BETWEEN // 2
+    return [
+        Let(symbol=_BETWEEN, value=between, why=why),
+        Let(symbol=_OF_KEYS, value=of_keys, why=same),
+        Let(symbol=_SOONER, value=sooner),
+    ]
 
 
 def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Expr) -> list[Statement]:
     """Which item comes at a place of the block's sequence, and of which attention.
 
-    Of n items in all m are of the second attention. So many of them come before place p: ``((p + 1) * (m + 1)
-    - 1) // (n + 1)``. Behind all items this says that one more of the second attention comes; the turn that
-    drains is one of the first. This has items where there are any, a task for each batch row and head, unless
-    its tasks gather batch rows, too.
+    Of n items in all m are of the second attention. So many of them come before place p: ``((p + s + 1) *
+    (m + 1) - 1) // (n + 1)``, from 0 to m, if they come s places sooner than evenly among the others. That is
+    0 before the first place and m behind the last one as long as s is at most the places between two of them,
+    less one, and at least half of these below 0. Behind all items it may say that one more of the second
+    attention comes; the turn that drains is one of the first. This has items where there are any, a task for
+    each batch row and head, unless its tasks gather batch rows, too.
     """
     first, second = contexts
     runs = _count(second) + 1
@@ -198,16 +224,17 @@ def item_of_place(contexts: tuple[Context, Context], over: Symbol, all_items: Ex
     if second.drains:
         is_over = is_over & (first.items > 0)
 
-    def before(place: Expr) -> Expr:
-        return ((place + 1) * runs - 1) // (all_items + 1)
+    def before(end: Expr) -> Expr:
+        reached = maximum((end + _SOONER) * runs - 1, 0) // (all_items + 1)
+        return minimum(reached, _count(second))
 
     item_of_first = turns(first).begin + (_PLACE - _BEFORE) * BLOCK_COUNT
     turn = select(over, item_of_first, turns(second).begin + _BEFORE * BLOCK_COUNT)
     keys = second.keys.name
     why = f"items over {keys} stand evenly among the others: so many come before this place, and the next one"
     return [
-        Let(symbol=_BEFORE, value=before(_PLACE), why=why),
-        Let(symbol=_AFTER, value=before(_PLACE + 1)),
+        Let(symbol=_BEFORE, value=before(_PLACE + 1), why=why),
+        Let(symbol=_AFTER, value=before(_PLACE + 2)),
         Let(symbol=over, value=(_AFTER == _BEFORE) | is_over),
         Let(symbol=turn_of(first), value=turn),
     ]

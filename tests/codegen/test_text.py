@@ -141,6 +141,13 @@ def test_arguments_are_the_contracts_in_its_order():
         assert re.findall(r"GM_ADDR (\w+)", entry[2]) == [*every, "attention_out", "workspace", "tiling"]
 
 
+def test_the_kernel_names_the_arguments_that_it_does_not_read():
+    relay = compile_operator(ops.relay_attention, Specialization(dtype="float16", padded_head_size=128))
+    text = device_files([relay])[kernel_path(relay)]
+    comment = " ".join(text[: text.index("void Run(")].replace("//", " ").split())
+    assert "Not read: attentionMask (reserved, its content is ignored), seqLen. __aicore__" in comment
+
+
 def test_the_specialization_is_in_the_name():
     names = [kernel_name(made(*special)[0]) for special in SPECIALS]
     assert names == [

@@ -33,10 +33,13 @@ def attentions(*names: str, **options: Any) -> tuple[Context, ...]:
     return all_continuous(contexts(output, **options))
 
 
-def sequence(block: int, blocks: int, first: int, second: int) -> list[tuple[bool, int]]:
-    """Whether each turn of a block is one of the first attention, and its item."""
+def sequence(block: int, blocks: int, first: int, second: int, alike: int = 1) -> list[tuple[bool, int]]:
+    """Whether each turn of a block is one of the first attention, and its item.
+
+    ``alike``: items of the second that follow each other and have the same keys.
+    """
     found = with_joint_items(attentions("key", "old"))
-    known: dict[str, Any] = {"blockIndex": block, "blockCount": blocks}
+    known: dict[str, Any] = {"blockIndex": block, "blockCount": blocks, "headTiles": alike}
     known |= {found[0].items.name: first, found[1].items.name: second}
     pair = found[0], found[1]
     scalars, items = items_of_block(pair)
@@ -79,6 +82,24 @@ def test_items_of_the_second_attention_stand_evenly_among_those_of_the_first() -
     assert order(3, 3) == "bababa"
     assert order(2, 5) == "bbabbba"
     assert order(2, 0) == "aa"
+
+
+def places(first: int, second: int, *, blocks: int = 8, alike: int = 1) -> list[list[int]]:
+    """At which places each block has items of the second attention."""
+    turns = (sequence(block, blocks, first, second, alike)[:-1] for block in range(blocks))
+    return [[at for at, (of_first, _) in enumerate(each) if not of_first] for each in turns]
+
+
+def test_blocks_begin_items_of_the_second_attention_one_after_the_other() -> None:
+    """Half of the places between two of them later, to half of them sooner."""
+    assert places(8 * 15, 8) == [[at] for at in (11, 10, 9, 8, 7, 6, 5, 4)]
+    assert places(8 * 15, 16) == [[at, at + 6] for at in (8, 7, 7, 6, 5, 4, 4, 3)]
+
+
+def test_blocks_whose_items_of_the_second_attention_have_the_same_keys_keep_step() -> None:
+    assert places(8 * 15, 8, alike=2) == [[at] for at in (11, 11, 9, 9, 7, 7, 5, 5)]
+    # 121 items of the first attention: block 1 has the first item of the second one, block 0 the last
+    assert [each[0] for each in places(8 * 15 + 1, 8, alike=4)] == [7, 11, 11, 11, 11, 7, 7, 7]
 
 
 @pytest.mark.parametrize(

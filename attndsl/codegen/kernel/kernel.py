@@ -118,6 +118,7 @@ class KernelText:
     specialization: tuple[str, ...]
     pipeline: tuple[str, ...]
     arguments: tuple[str, ...]
+    unread: str
     constants: tuple[ConstantText, ...]
     memories: tuple[MemoryTable, ...]
     event_legend: str
@@ -188,6 +189,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         specialization=tuple(_specializations((compiled, *others))),
         pipeline=tuple(_pipeline(compiled.joint, shared)),
         arguments=tuple(names.address(tensor.name) for tensor in program.parameters),
+        unread=_unread(program, names),
         constants=tuple(number_constants(program)),
         memories=memories(program, spelling),
         schedule_header=schedule_file(name),
@@ -423,6 +425,21 @@ def _tensors(program: Program, names: Names, spelling: Spelling) -> Iterator[Ten
         base = names.address(tensor.name) if tensor.role != "workspace" else f"workspace + {_at(tensor)}"
         listed = list_member(tensor.name) if tensor.listed else ""
         yield TensorMember(gm_member(tensor.name), spelling.ctype(tensor), base, tensor.meaning, listed)
+
+
+def _unread(program: Program, names: Names) -> str:
+    """A sentence that names the arguments that the kernel does not look at; nothing where there are none."""
+    used = tensors_used(program)
+    reserved = {
+        item.spec.name: item.meaning
+        for item in names.tensors
+        if item.tensor is not None and not item.tensor.layouts
+    }
+    unread = (tensor.name for tensor in program.parameters if tensor.name not in used)
+    told = [
+        names.address(name) + (f" ({meaning})" if (meaning := reserved.get(name)) else "") for name in unread
+    ]
+    return f"Not read: {', '.join(told)}." if told else ""
 
 
 def _at(tensor: GlobalTensor) -> str:

@@ -104,6 +104,9 @@ class GroupedRows(DecodingRows):
         fewer = self._members_of_rows(emit.rows_per_band, heads)
         return select(tiles < 2 * emit.ring * CORES, fewer, most)
 
+    def tasks_of_same_keys(self) -> Expr:
+        return super().tasks_of_same_keys() * tiling_scalar("memberTiles")
+
     def enter(self, emit: Emitter) -> list[Statement]:
         member_tiles = tiling_scalar("memberTiles")
         place = [] if self.first_member is None else [Let(symbol=_PLACE, value=self.first_member)]

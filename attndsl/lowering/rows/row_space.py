@@ -179,6 +179,10 @@ class RowSpace(ABC):
         add("headTiles", tiles, "tasks that share the query heads of a key/value head")
         return heads
 
+    def tasks_of_same_keys(self) -> Expr:
+        """How many tasks that follow each other have the same keys, at most, in the kernel."""
+        return tiling_scalar("headTiles")
+
     def rows_per_task(self, emit: Emitter) -> Expr:
         """Rows of a task at most, in the kernel; those of a slot of the rings."""
         return tiling_scalar(emit.loop_label(ROWS_PER_TASK))

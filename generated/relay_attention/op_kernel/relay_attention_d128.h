@@ -94,7 +94,7 @@ template <typename T>
 class RelayAttentionKernel : attndsl::KernelBase {
 public:
     // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
-    // data.
+    // data. Not read: attentionMask (reserved, its content is ignored), seqLen.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR key, GM_ADDR value, GM_ADDR keyShare,
         GM_ADDR valueShare, GM_ADDR attentionMask, GM_ADDR seqLen, GM_ADDR kvSeqLen,
         GM_ADDR kvShareMap, GM_ADDR kvShareLen, GM_ADDR out, GM_ADDR workspace,
@@ -134,9 +134,9 @@ public:
             TakeVectorMemory(pipe, kUbEnd);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             lanes_ = View<float>(ub_, kLanesAt);
-            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
+            resultBlocks_ = View<float>(ub_, kResultBlocksAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
@@ -179,15 +179,27 @@ private:
         const int64_t itemsOfBlockKeyShare =
             CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
         const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
+        // places from an item over keyShare to the next; these need L2 most, so blocks have them in
+        // turn
+        const int64_t placesBetween = (itemsOfBlock + 1) / (itemsOfBlockKeyShare + 1);
+        // blocks whose items have the same keys keep step
+        const int64_t firstOfKeys =
+            firstItemKeyShare - firstItemKeyShare % (tiling_.headTiles * tiling_.memberTiles);
+        const int64_t placesSooner =
+            placesBetween * (2 * firstOfKeys + 1) / (2 * blockCount_) - placesBetween / 2;
         // One turn more than the block has items: it drains the pipeline.
         const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
             // items over keyShare stand evenly among the others: so many come before this place,
             // and the next one
             const int64_t before =
-                ((place + 1) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+                MinOf(MaxOf((place + 1 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
+                    / (itemsOfBlock + 1),
+                    itemsOfBlockKeyShare);
             const int64_t after =
-                ((place + 2) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+                MinOf(MaxOf((place + 2 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
+                    / (itemsOfBlock + 1),
+                    itemsOfBlockKeyShare);
             const bool overKey = after == before || before == itemsOfBlockKeyShare;
             const int64_t turn =
                 overKey
@@ -256,15 +268,27 @@ private:
         const int64_t itemsOfBlockKeyShare =
             CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
         const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
+        // places from an item over keyShare to the next; these need L2 most, so blocks have them in
+        // turn
+        const int64_t placesBetween = (itemsOfBlock + 1) / (itemsOfBlockKeyShare + 1);
+        // blocks whose items have the same keys keep step
+        const int64_t firstOfKeys =
+            firstItemKeyShare - firstItemKeyShare % (tiling_.headTiles * tiling_.memberTiles);
+        const int64_t placesSooner =
+            placesBetween * (2 * firstOfKeys + 1) / (2 * blockCount_) - placesBetween / 2;
         // One turn more than the block has items: it drains the pipeline.
         const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
             // items over keyShare stand evenly among the others: so many come before this place,
             // and the next one
             const int64_t before =
-                ((place + 1) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+                MinOf(MaxOf((place + 1 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
+                    / (itemsOfBlock + 1),
+                    itemsOfBlockKeyShare);
             const int64_t after =
-                ((place + 2) * (itemsOfBlockKeyShare + 1) - 1) / (itemsOfBlock + 1);
+                MinOf(MaxOf((place + 2 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
+                    / (itemsOfBlock + 1),
+                    itemsOfBlockKeyShare);
             const bool overKey = after == before || before == itemsOfBlockKeyShare;
             const int64_t turn =
                 overKey

@@ -25,7 +25,8 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+// slots of a workspace ring between cube and vector cores, at most (tuned value)
+constexpr int64_t kRing = 4;
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (tuned value)
 constexpr int64_t kTileKeys = 256;  // keys of one score tile (tuned value)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
@@ -82,13 +83,13 @@ constexpr uint32_t
     // 2 slots: finished rows in the dtype of the result
     kResultSlotBytes = kResultRowsPerStep * kPaddedHeadSize * 2,
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
+    // running maximum of each row, of items in flight
+    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
+    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // a row statistic, two blocks a row
     kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
     kMaxOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
     kSumOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    // running maximum of each row, of items in flight
-    kRowMaxSlotBytes = kRing * kRowsPerVector * 4,
-    kRowSumSlotBytes = kRing * kRowsPerVector * 4,  // running sum of each row, of items in flight
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
     kMergedMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
@@ -98,11 +99,11 @@ constexpr uint32_t
     kMergedRescaleSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
     // 2 slots: weighted sum of one tile or split
     kPartialSlotBytes = kResultRowsPerStep * kPaddedHeadSize * 4,
+    // exp(old max - new max) of the tiles in flight
+    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
     // 2 slots: row maximum of one partial, then exp(it - new max)
     kPartMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,
     kPartSumSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
-    // exp(old max - new max) of the tiles in flight
-    kRescaleSlotBytes = kRing * kRowsPerVector * 4,
     // maximum or sum of each row of the tile
     kTileStatSlotBytes =
         (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
@@ -114,22 +115,22 @@ constexpr uint32_t
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kAccumulatorAt = 0, kScoreAt = kAccumulatorAt + kAccumulatorSlotBytes,
     kResultAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kLanesAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
-    kResultBlocksAt = kLanesAt + kLanesSlotBytes,
+    kLanesAt = kResultAt + kDoubleBuffer * kResultSlotBytes, kRowMaxAt = kLanesAt + kLanesSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kResultBlocksAt = kRowSumAt + kRowSumSlotBytes,
     kMaxOutAt = kResultBlocksAt + kResultBlocksSlotBytes,
     kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
-    kRowMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
-    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
+    kRowBlocksAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
     kMergedMaxAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
     kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
     kPartialAt = kMergedRescaleAt + kMergedRescaleSlotBytes + kHalfBankRow,
-    kPartMaxAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kRescaleAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
+    kPartMaxAt = kRescaleAt + kRescaleSlotBytes,
     kPartSumAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes,
-    kRescaleAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
-    kTileStatAt = kRescaleAt + kRescaleSlotBytes, kNewMaxAt = kTileStatAt + kTileStatSlotBytes,
-    kProbAt = kNewMaxAt + kNewMaxSlotBytes, kUbEnd = kProbAt + kProbSlotBytes;
+    kTileStatAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
+    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kProbAt = kNewMaxAt + kNewMaxSlotBytes,
+    kUbEnd = kProbAt + kProbSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t

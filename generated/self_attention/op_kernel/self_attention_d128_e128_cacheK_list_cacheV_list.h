@@ -109,7 +109,7 @@ template <typename T>
 class SelfAttentionKernel : attndsl::KernelBase {
 public:
     // Arguments: tensors in the contract's order, the user's part of the workspace, the tiling
-    // data.
+    // data. Not read: layerId.
     __aicore__ inline void Run(GM_ADDR query, GM_ADDR cacheK, GM_ADDR cacheV, GM_ADDR tokenOffset,
         GM_ADDR seqLen, GM_ADDR layerId, GM_ADDR output, GM_ADDR workspace,
         const SelfAttentionTiling &tiling)
