@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attndsl.base.package_files import specs_dir
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
 from attndsl.lowering.emit.loop_scalars import HEADS
 from attndsl.lowering.signature.host_scalars import dimension
+from attndsl.spec.operator.loader import load_file
 from attndsl.tile.instructions import Fixpipe, StoreRows
 from attndsl.tile_interpreter import run as tile
 from tests.support.selection_cases import arguments, block_scores, check, nsa, random_case, wrong_rows
@@ -82,6 +84,22 @@ def test_the_cube_stores_the_rows_of_an_only_tile(dtype):
         if isinstance(item, StoreRows) and item.dst.tensor.name == "attention_out"
     ]
     assert len(leaving) == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_of_only_tiles_without_statistics(backend, tmp_path):
+    """Nothing is left to the vector cores then; the second batch row has items of two tiles."""
+    file, text = tmp_path / "without_statistics.py", (specs_dir() / "nsa_compress_attention.py").read_text()
+    file.write_text("\n".join(line for line in text.splitlines() if 'op.output("softmax' not in line))
+    call = arguments([5, 4], [90, 530], kv_heads=2, group=4, **MASKED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bound = load_file(file).bind(**call)
+    out, blocks = BACKENDS[backend].run(bound, cores=3)
+    expected, _, *statistics = run(backend, call, cores=3)
+    assert len(statistics) == 2
+    np.testing.assert_array_equal(out, expected)
+    assert not wrong_rows(call, blocks)
 
 
 def test_a_call_without_tokens():
