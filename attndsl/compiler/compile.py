@@ -294,22 +294,24 @@ def resolved(
     if blocks:
         tile = max(-(-size // TILE_STEP) * TILE_STEP for size in blocks)
         defaults |= {"max_rows": BAND_ROWS, "tile_k": min(tile, Schedule().tile_k)}
-    if defaults["max_rows"] == MANY_ROWS and _copies_limit(computation, signature):
+    if _copies_limit(computation, signature, many_rows=defaults["max_rows"] == MANY_ROWS):
         defaults |= OF_LONG_PROMPTS
     if defaults["max_rows"] == MANY_ROWS and stated.get("score_dtype") == "float16":
         defaults |= OF_NARROW_SCORES
     return resolve(stated, operator.device, operator.schedule_lines, defaults)
 
 
-def _copies_limit(computation: Computation, signature: KernelSignature) -> bool:
-    """Whether copies to the cube limit prompts, so that probabilities travel as fractals.
+def _copies_limit(computation: Computation, signature: KernelSignature, *, many_rows: bool) -> bool:
+    """Whether copies to the cube limit prompts, or selections, so that probabilities travel as fractals.
 
-    Not where weights of integers are added up rounded, or blocks of keys are selected.
+    Not where weights of integers are added up rounded.
     """
     walked = (node for each in computation.attentions for node in each.values.walk())
-    if computation.selection is not None or any(isinstance(node, nodes.Dequantize) for node in walked):
+    if any(isinstance(node, nodes.Dequantize) for node in walked):
         return False
-    return min(signature.padded_head_size, signature.padded_value_size) > NARROW_HEAD
+    if computation.selection is not None:
+        return True
+    return many_rows and min(signature.padded_head_size, signature.padded_value_size) > NARROW_HEAD
 
 
 def rows_of_a_task(signature: KernelSignature, dtype: str) -> int:

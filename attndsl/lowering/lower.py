@@ -26,7 +26,7 @@ from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.lowering.phases import PhaseInput, Place, phases
-from attndsl.lowering.results.only_tile import finishes_only_tiles, write_only_tile
+from attndsl.lowering.results.only_tile import finishes_only_tiles, only_tile
 from attndsl.lowering.scores.score_rules import lower_modifier
 from attndsl.lowering.selection.block_selection import selection, selects_blocks
 from attndsl.lowering.signature.kernel_signature import KernelSignature
@@ -207,7 +207,7 @@ def _tiles(given: PhaseInput) -> Seq:
     finish = phases(Place.ITEM, given).body
     at_once = finishes_only_tiles(context)
     further = selection(context, given.modifiers, at_once) if selects_blocks(context) else None
-    only = write_only_tile(context, given.modifiers) if at_once else None
+    only = only_tile(context) if at_once else None
     return attention_loop(context, given.modifiers, finish, further, only)
 
 

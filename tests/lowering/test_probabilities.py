@@ -22,6 +22,7 @@ from attndsl.tile.instructions import ConvertToNz, LoadBlocks, LoadNz
 from attndsl.tile_interpreter import run as tile
 from tests.support.authored import call_of, with_schedule
 from tests.support.builders import room
+from tests.support.selection_cases import arguments as selecting_arguments
 
 from .dequantized_calls import BF16, decoding
 from .small_int8 import PLAIN, SPEC, agrees, arguments
@@ -114,7 +115,8 @@ def test_sums_of_rounded_probabilities_need_rows(tmp_path: Path) -> None:
 
 
 def test_prompts_take_fractals_where_the_cube_waits_for_copies() -> None:
-    """With 64 channels vector cores limit a prompt; decoding has few rows; a mask may leave no room."""
+    """With 64 channels vector cores limit a prompt; decoding has few rows; a mask may leave no room.
+    Where blocks are selected, copies limit any number of channels."""
     prompts = ops.self_attention.mode_named("PA_ENCODER")
 
     def layout(size: int, rows: int = 300, **more: Any) -> str:
@@ -130,6 +132,9 @@ def test_prompts_take_fractals_where_the_cube_waits_for_copies() -> None:
     assert layout(128, mask=mask, maskType="NORM") == "rows"
     decoding_call = call_of(ops.incre_flash_attention, keys=300, group=4, head_dim=128)
     assert prepare(decoding_call).compiled.schedule.prob_layout == "rows"
+    selecting = prepare(ops.nsa_compress_attention.bind(**selecting_arguments([4], [90], group=4)))
+    assert selecting.compiled.schedule.prob_layout == "fractals"
+    assert selecting.compiled.schedule.few_keys == "auto"
 
 
 def test_what_does_not_fit_travels_as_rows_first() -> None:

@@ -8,9 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attndsl.base.package_files import specs_dir
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.execute import execute
+from attndsl.lowering.emit.loop_scalars import HEADS
 from attndsl.lowering.signature.host_scalars import dimension
+from attndsl.spec.operator.loader import load_file
+from attndsl.tile.instructions import Fixpipe, StoreRows
 from attndsl.tile_interpreter import run as tile
 from tests.support.selection_cases import arguments, block_scores, check, nsa, random_case, wrong_rows
 
@@ -38,6 +42,15 @@ CASES = {
     "all from 0": {"queries": [4], "keys": [530], "reading": "literal0", **MASKED},
     "masks larger than needed": {"queries": [4, 2], "keys": [530, 40], "wider": 7, **MASKED},
     "sizes that are no multiple": {"queries": [4], "keys": [90], "sizes": (13, 5), **MASKED},
+    "such rows of several heads": {
+        "queries": [5, 19],
+        "keys": [90, 300],
+        "kv_heads": 2,
+        "group": 4,
+        "sizes": (37, 21),
+        "dtype": "bfloat16",
+        **MASKED,
+    },
 }
 
 
@@ -51,6 +64,42 @@ def run(backend: str, call: dict, cores: int = 24):
 def test_emulator_equals_reference(case):
     call = arguments(**CASES[case])
     check(call, run("emulator", call))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_the_cube_stores_the_rows_of_an_only_tile(dtype):
+    """Rounded, the heads of a position at once; those of several tiles leave from a vector core."""
+    program = prepare(nsa.bind(**arguments([4], [90], group=4, dtype=dtype))).compiled.program
+    (stored,) = (
+        item
+        for item in program.instructions()
+        if isinstance(item, Fixpipe) and item.dst.tensor.name == "attention_out"
+    )
+    assert stored.dst.tensor.dtype == dtype and stored.dst.rows.same(HEADS)
+    source = stored.src.offset.evaluate({"position": 3, "heads": 4})
+    assert source == 3 * 4 * 16, "rows of 16 columns lie side by side in L0C"
+    leaving = [
+        item
+        for item in program.instructions()
+        if isinstance(item, StoreRows) and item.dst.tensor.name == "attention_out"
+    ]
+    assert len(leaving) == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_of_only_tiles_without_statistics(backend, tmp_path):
+    """Nothing is left to the vector cores then; the second batch row has items of two tiles."""
+    file, text = tmp_path / "without_statistics.py", (specs_dir() / "nsa_compress_attention.py").read_text()
+    file.write_text("\n".join(line for line in text.splitlines() if 'op.output("softmax' not in line))
+    call = arguments([5, 4], [90, 530], kv_heads=2, group=4, **MASKED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bound = load_file(file).bind(**call)
+    out, blocks = BACKENDS[backend].run(bound, cores=3)
+    expected, _, *statistics = run(backend, call, cores=3)
+    assert len(statistics) == 2
+    np.testing.assert_array_equal(out, expected)
+    assert not wrong_rows(call, blocks)
 
 
 def test_a_call_without_tokens():

@@ -140,7 +140,7 @@ M, N, K = 20, 37, 50
 M16, N16, K16 = 32, 48, 64
 QUERY, KEYS, VALUES = (tensor(name, "float16") for name in ("query", "keys", "values"))
 SCORES, SUMS = (tensor(name, "float32", "output") for name in ("scores", "sums"))
-NARROW = tensor("narrow", "float16", "output")
+NARROW, EXACT = tensor("narrow", "float16", "output"), tensor("exact", "bfloat16", "output")
 L1, L0A, L0B, L0C = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
 LEFT1, RIGHT1 = buffer("left1", "float16", 4096, L1), buffer("right1", "float16", 4096, L1)
 LEFT0, RIGHT0 = buffer("left0", "float16", 4096, L0A), buffer("right0", "float16", 4096, L0B)
@@ -182,6 +182,8 @@ CUBE: tuple[Instruction, ...] = (
     _multiply(M16, N, K, False),
     Fixpipe(dst=SCORES.region(0, M, N16, N16), src=RESULT.region(), m=as_expr(M16)),
     Fixpipe(dst=NARROW.region(0, M, N16, N16), src=RESULT.region(), m=as_expr(M16)),
+    # some rows of a result, which has no columns beside its own
+    Fixpipe(dst=EXACT.region(3 * N16, M - 3, N, N16), src=RESULT.region(3 * 16), m=as_expr(M16)),
     LoadBlocks(
         dst=RIGHT1.region(0, N16 // 16, K16 * 16, K16 * 16),
         src=VALUES.region(64, N16 // 16, K16 * 16, K16 * 16 + 32),

@@ -483,10 +483,10 @@ LIMITS = (
         "is in UB, needs L0C",
     ),
     Limit(
-        "Fixpipe narrows to fp16 alone",
+        "Fixpipe narrows to 16 bits alone",
+        fixpipe(tensor("gm_int8", "int8").region(0, 4, 16, 16), l0c.region()),
         fixpipe(gmb16.region(0, 4, 16, 16), l0c.region()),
-        fixpipe(gm16.region(0, 4, 16, 16), l0c.region()),
-        "destination is bfloat16",
+        "destination is int8",
     ),
     Limit(
         "Fixpipe adds fp32 alone",
@@ -495,9 +495,9 @@ LIMITS = (
         "what is added to is float16, needs float32",
     ),
     Limit(
-        "Fixpipe writes whole column groups",
+        "Fixpipe writes whole column groups, but for results",
         fixpipe(gm32.region(0, 4, 20, 32), l0c.region()),
-        fixpipe(gm32.region(0, 4, 32, 32), l0c.region()),
+        fixpipe(tensor("result", "float32", "output").region(0, 4, 20, 32), l0c.region()),
         "columns is 20",
     ),
 )

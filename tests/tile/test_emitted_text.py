@@ -5,6 +5,7 @@ Vector instructions one by one, each in a kernel of its own (frame.py); cube ins
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -23,6 +24,7 @@ from .emitted_cases import (
     BLOCKS,
     BYTES,
     CUBE,
+    EXACT,
     HALF,
     K16,
     KEYS,
@@ -117,7 +119,7 @@ def _not_padding(item: LoadRows, size: int) -> np.ndarray:
 
 
 # A matrix product from row-major inputs to row-major output: every cube instruction, both ways of loading.
-CUBE_TENSORS = (QUERY, KEYS, VALUES, SCORES, NARROW, SUMS)
+CUBE_TENSORS = (QUERY, KEYS, VALUES, SCORES, NARROW, EXACT, SUMS)
 
 
 def test_cube_instructions():
@@ -130,7 +132,7 @@ def test_cube_instructions():
         image[col // 16, row * 16 + col % 16] = values[VALUES][row, col]
     for item, array in values.items():
         bench.put(item, array if item is not VALUES else np.append(np.zeros(64), image))
-    for item in (SCORES, NARROW, SUMS):
+    for item in (SCORES, NARROW, EXACT, SUMS):
         bench.put(item, np.zeros((M, N16)))
     args = [
         emulator.Argument(item.name, bench.tensor(item).copy(), output=item.role == "output")
@@ -148,3 +150,8 @@ def test_cube_instructions():
     for item, expected in ((SCORES, scores), (NARROW, scores.astype(np.float16)), (SUMS, 2 * query @ cols)):
         for got in (bench.tensor(item), emulated[item.name]):
             assert np.array_equal(got.reshape(M, N16)[:, :N], expected), item.name
+    brief = scores.astype(ml_dtypes.bfloat16)
+    assert not np.array_equal(brief.astype(np.float32), scores)
+    for got in (bench.tensor(EXACT).reshape(M, N16), emulated[EXACT.name].reshape(M, N16)):
+        assert np.array_equal(got[3:, :N], brief[3:])
+        assert not got[:3].any() and not got[:, N:].any(), "what is beside them stays"

@@ -13,7 +13,7 @@ from attndsl.lowering.attention.item_turns import has_item
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.score_matmul import await_probabilities, load_query, score_tile, scores_of
 from attndsl.lowering.attention.tile_slots import items_begun, steps_begun
-from attndsl.lowering.attention.value_matmul import weighted_tile
+from attndsl.lowering.attention.value_matmul import OnlyTile, weighted_tile
 from attndsl.lowering.attention.warm_slots import await_slot, warms_slots
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
@@ -56,13 +56,13 @@ def attention_loop(
     modifiers: Modifiers,
     finish: Sequence[Statement],
     further: FurtherUse | None = None,
-    only_tile: Statement | None = None,
+    only_tile: OnlyTile | None = None,
 ) -> Seq:
     """The stages of an item. The first runs ``prefetch_distance`` tiles ahead of the weighted sums.
 
     Quantized rows are widened ``widen_lead`` tiles ahead of the scores, so that the cube does not wait for
-    them. ``finish``: its complete rows, stages of a continuous pipeline. ``only_tile``: what is done with the
-    weighted sums of an item's only tile instead, which then need no running sums.
+    them. ``finish``: its complete rows, stages of a continuous pipeline. ``only_tile``: where an item's only
+    tile is finished in another way.
     """
     lag = context.schedule.prefetch_distance
     lead = context.schedule.widen_lead if context.widens else 0
@@ -75,7 +75,7 @@ def attention_loop(
         (_softmax(context, modifiers, further), lead, keyed),
         (further.of_tile if further else None, lead, keyed),
         (widen_rows(context, context.values), lead, keyed),
-        (weighted_tile(context), lag, keyed),
+        (weighted_tile(context, only_tile), lag, keyed),
         (rescale_sums(context) if gathers else update_tile(context, modifiers, only_tile), lag, keyed),
     ]
     scalars, first = (further.scalars, further.begin) if further else ((), None)

@@ -61,7 +61,6 @@ ROWS_OF_FEW_KEYS = Way[Context](
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
         ("with more on scores than numbers of a call and masks in bytes of positions", _has_own_lanes),
         ("where results have steps as scores have", lambda context: context.schedule.result_rows == "auto"),
-        ("where probabilities are fractals", lambda context: context.probabilities_as_fractals),
         (
             f"unless 2 * rows divides the rows of a vector core, and {2 * _BANKS} the keys of a tile",
             lambda context: not _divides(context),

@@ -34,6 +34,7 @@ from attndsl.lowering.attention.step_scores import (
     with_tile_operands,
 )
 from attndsl.lowering.attention.tile_slots import ring_slot, score_slot, state_row, tile_row
+from attndsl.lowering.attention.value_matmul import OnlyTile
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
 from attndsl.lowering.emit.loop_scalars import (
@@ -313,10 +314,11 @@ def _rescaling(context: Context) -> list[Statement]:
     ]
 
 
-def update_tile(context: Context, modifiers: Modifiers, only_tile: Statement | None = None) -> Stage:
-    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile`` for an item's only one.
+def update_tile(context: Context, modifiers: Modifiers, only_tile: OnlyTile | None = None) -> Stage:
+    """``accumulator = accumulator * rescale + partial`` of one tile; ``only_tile``: where the cube has stored
+    the sums of an item's only one as the result.
 
-    Where the sums of an only tile come to the place of scores, those of others do, too.
+    Items are short there, and sums come to the place of scores, which makes room for more rows a step.
     """
     context = context.for_results()
     where, padded_size, b = context.where, context.padded_value_size, vector_buffers(context)
@@ -357,11 +359,15 @@ def update_tile(context: Context, modifiers: Modifiers, only_tile: Statement | N
 
     added: Statement = in_steps(ROWS, context.rows_per_step, one_step, where)
     if only_tile is not None:
-        added = If(condition=TILES == 1, then=seq(only_tile), otherwise=seq(added), where=where)
+        finish = only_tile.finish
+        if finish is None:
+            added = If(condition=TILES != 1, then=seq(added), where=where)
+        else:
+            added = If(condition=TILES == 1, then=seq(finish), otherwise=seq(added), where=where)
     body = seq(*ring_slot(context), first_time(context, added))
     doc = "Adds one tile's weighted sum to the running one, rescaled to the new maximum."
     if only_tile is not None:
-        doc = f"{doc} An item's only tile has the whole sum."
+        doc = f"{doc} Of an item's only tile the cube has stored it."
     return context.stage(
         "UpdateTile",
         Core.AIV,

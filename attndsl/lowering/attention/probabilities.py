@@ -64,8 +64,8 @@ def to_cube(context: Context, source: Buffer, mode: str = "CAST_RINT") -> list[S
     if not as_fractals(context):
         return [Convert(dst=whole(b.prob, 0, SPAN), src=whole(source, 0, SPAN), mode=mode)]
     depth, pitch = fractal_depth(b.prob.dtype), group_pitch(context)
-    lanes = source.region(C0, STEP_ROWS, REPEAT_LANES, context.tile_keys)
-    place = C0 // REPEAT_LANES * context.rows_of_scores * depth
+    lanes = source.region(C0, STEP_ROWS, REPEAT_LANES, context.score_pitch)
+    place = C0 // REPEAT_LANES * context.rows_of_step * depth
     groups = b.prob.region(place, groups_of_repeat(context), STEP_ROWS * depth, pitch)
     one = ConvertToNz(dst=groups, src=lanes, mode=mode)
     return [
@@ -88,7 +88,7 @@ def store(context: Context, row: Expr, rows: Expr) -> Statement:
     groups, blocks = ceil_div(_COLUMNS - _COLUMN, every), rows * depth
     one = StoreRows(
         dst=prob_ring(context).region(place, groups, blocks, every * slot * depth),
-        src=b.prob.region(_COLUMN * group_pitch(context), groups, blocks, context.rows_of_scores * depth),
+        src=b.prob.region(_COLUMN * group_pitch(context), groups, blocks, context.rows_of_step * depth),
     )
     over_groups = For(var=_COLUMN, runs=True, end=minimum(every, _COLUMNS), body=seq(one))
     return seq(Let(symbol=_COLUMNS, value=ceil_div(KEYS, depth)), over_groups)

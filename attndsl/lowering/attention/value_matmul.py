@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, minimum
 from attndsl.lowering.attention.cube_buffers import (
     bands_of_task,
@@ -33,14 +36,14 @@ from attndsl.lowering.attention.matmul_operands import (
 from attndsl.lowering.attention.probabilities import load as load_probabilities
 from attndsl.lowering.attention.second_run import first_time
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS
+from attndsl.lowering.emit.loop_scalars import KEYS, TASK_ROWS, TILES
 from attndsl.lowering.emit.workspace_rings import out_ring
 from attndsl.lowering.keys.key_source import KeySource
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fixpipe, LoadFractals, LoadTransposed, Mmad
 from attndsl.tile.instructions.cube import FRACTAL_SIZE, fractal_depth
-from attndsl.tile.statements import Alloc, For, Let, Seq, Stage, Statement, seq
+from attndsl.tile.statements import Alloc, For, If, Let, Seq, Stage, Statement, seq
 
 _K0 = Symbol("k0")
 _K1 = Symbol("k1")
@@ -49,25 +52,41 @@ _COLUMN_FRACTALS = Symbol("columnFractals")
 _DEPTH_GROUP = Symbol("depthGroup")
 
 
-def weighted_tile(context: Context) -> Stage:
-    """``partial = probabilities . values`` of one tile, to its ring slot."""
+@dataclass(frozen=True, kw_only=True)
+class OnlyTile:
+    """What is done with an item's only tile, whose weighted sums are the result.
+
+    Attributes:
+        store: how the cube stores them: of a buffer in L0C, from a column on, so many columns.
+        finish: what the vector cores do then; None for nothing.
+    """
+
+    store: Callable[[Buffer, Expr, Expr], Statement]
+    finish: Statement | None
+
+
+def weighted_tile(context: Context, only_tile: OnlyTile | None = None) -> Stage:
+    """``partial = probabilities . values`` of one tile, to its ring slot; to the result where ``only_tile``
+    says so."""
     where, b = context.values.where, cube_buffers(context)
     size = context.tile_keys
     load = load_probabilities(
         context, b.prob.region(), (Const(0), TASK_ROWS), (Const(0), KEYS), PADDED_ROWS, where
     )
-    part, step = _weighted_columns if bands_of_task(context) == 1 else _banded_columns, context.value_n
-    if loads_wide_values(context):
-        part, step = _wide_columns, context.value_width
+    wide, banded = loads_wide_values(context), bands_of_task(context) > 1
+
+    def part(d0: Expr, width: Expr) -> Statement:
+        if wide:
+            return _wide_columns(context, d0, width, only_tile)
+        if banded:
+            return _banded_columns(context, d0, width)
+        return _weighted_columns(context, d0, width, only_tile)
+
     if keeps_keys(context):
-        columns: Statement = _kept_columns(context)
+        columns: Statement = _kept_columns(context, only_tile)
     else:
-        columns = over_parts(
-            context,
-            context.padded_value_size,
-            step,
-            lambda d0, width: part(context, d0, width),
-        )
+        step = context.value_width if wide else context.value_n
+        columns = over_parts(context, context.padded_value_size, step, part)
     if bands_of_task(context) == 1:
         if _holds_probabilities(context):
             context.inventory.require(size <= context.base_k, "one matrix multiply takes all keys of a tile")
@@ -77,6 +96,8 @@ def weighted_tile(context: Context) -> Stage:
     located = [] if keeps_keys(context) else context.values.locate(context)
     body = seq(*tile_bounds(context), *located, first_time(context, columns))
     doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
+    if only_tile is not None:
+        doc = f"{doc} Those of an item's only tile are the result."
     return context.stage(
         "WeightedTile",
         Core.AIC,
@@ -86,30 +107,33 @@ def weighted_tile(context: Context) -> Stage:
     )
 
 
-def _weighted_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+def _weighted_columns(context: Context, d0: Expr, width: Expr, only_tile: OnlyTile | None) -> Statement:
     depth = Symbol("depth")
     block = seq(
         Let(symbol=depth, value=minimum(context.base_k, KEYS - _K0)),
         _weighted_block(context, depth, d0, width),
     )
-    return _sums(context, d0, width, block)
+    return _sums(context, d0, width, block, only_tile)
 
 
-def _sums(context: Context, column: Expr, width: Expr, block: Seq) -> Alloc:
-    """``width`` columns of the weighted sums, from ``column`` on, to their ring slot.
+def _sums(context: Context, column: Expr, width: Expr, block: Seq, only_tile: OnlyTile | None) -> Alloc:
+    """``width`` columns of the weighted sums, from ``column`` on, to their ring slot, or to the result.
 
     ``block``: the multiply of the keys from k0 on.
     """
     where, b, size = context.values.where, cube_buffers(context), context.padded_value_size
     over_keys = For(var=_K0, runs=True, end=KEYS, step=context.base_k, body=block, where=where)
     place = sums_slot(context) * context.rows.rows_per_task(context) * size
-    out = Fixpipe(
+    out: Statement = Fixpipe(
         dst=out_ring(context).region(place + column, TASK_ROWS, width, size),
         src=b.product.region(),
         m=PADDED_ROWS,
         adds=adds_to_slot(context),
         where=where,
     )
+    if only_tile is not None:
+        result = only_tile.store(b.product, column, width)
+        out = If(condition=TILES == 1, then=seq(result), otherwise=seq(out), where=where)
     return Alloc(buffers=(b.product,), body=seq(over_keys, out))
 
 
@@ -128,7 +152,7 @@ def _multiply(context: Context, width: Expr, depth: Expr, initial: Expr, rows: E
     )
 
 
-def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
+def _wide_columns(context: Context, d0: Expr, width: Expr, only_tile: OnlyTile | None) -> Statement:
     """Weighted sums of columns of a tile that L1 takes at a time, the columns of a multiply after another."""
     values, b, cols = context.values, cube_buffers(context), Symbol("cols")
     context.inventory.require(context.value_width > context.value_n, "a copy brings columns of several sums")
@@ -139,20 +163,21 @@ def _wide_columns(context: Context, d0: Expr, width: Expr) -> Statement:
         step=context.value_n,
         body=seq(
             Let(symbol=cols, value=minimum(context.value_n, width - D1)),
-            _sums(context, d0 + D1, cols, _wide_block(context, cols, b.value, D1)),
+            _sums(context, d0 + D1, cols, _wide_block(context, cols, b.value, D1), only_tile),
         ),
     )
     tile = values.load(context, b.value, as_expr(0), KEYS, d0, true_width(context.value_dim, d0, width))
     return in_l1(b.value, tile, over_columns)
 
 
-def _kept_columns(context: Context) -> Seq:
+def _kept_columns(context: Context, only_tile: OnlyTile | None) -> Seq:
     """Weighted sums of a tile whose values are channels of keys that have stayed in L1."""
     found = list[Statement]()
     for part in kept_parts(context):
 
         def sums(first: Expr, width: Expr, part: KeptPart = part) -> Statement:
-            return _sums(context, part.first + first, width, _wide_block(context, width, part.buffer, first))
+            block = _wide_block(context, width, part.buffer, first)
+            return _sums(context, part.first + first, width, block, only_tile)
 
         columns = over_kept_columns(context, part.width, context.value_n, sums)
         found.append(handed(part, seq(columns), begins=False))

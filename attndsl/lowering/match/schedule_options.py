@@ -27,7 +27,8 @@ OF_SELECTIONS: Mapping[str, int | str] = {"result_rows": 16, "few_keys": "auto"}
 """Defaults where blocks of keys are selected: items are short, results and waits a good part of them."""
 OF_LONG_PROMPTS: Mapping[str, int | str] = {"prob_layout": "fractals"}
 """Defaults of tasks of many rows whose heads have more than :data:`NARROW_HEAD` channels: the cube's copies
-limit them. With fewer channels the vector cores do, which fractals cost more instructions."""
+limit them. With fewer channels the vector cores do, which fractals cost more instructions. Also where blocks
+of keys are selected: items have few rows for the keys that are copied."""
 NARROW_SCORES = (
     "Scores pass through the workspace in fp16 (score_dtype): results have an error bound of their own, and "
     "products of queries and keys are at most 65504."

@@ -199,6 +199,12 @@ class PositionedRows(RowSpace):
             _RUN_LENGTH, body, RowRun(Const(0), STEP_ROWS, self.run_axis, one_head=HEADS == 1)
         )
 
+    def each_position(self, body: Callable[[RowRun], Statement]) -> For:
+        """``body`` for the heads of each position of the task, a run of rows of the task."""
+        run = RowRun(_POSITION * HEADS, HEADS, "N")
+        place = (Let(symbol=HEAD, value=FIRST_HEAD), Let(symbol=QUERY, value=FIRST_QUERY + _POSITION))
+        return For(var=_POSITION, end=QUERIES, body=seq(*place, body(run)), runs=True)
+
     def enter_row(self, row: Expr) -> list[Statement]:
         return [
             Let(symbol=HEAD, value=FIRST_HEAD + row % HEADS),

@@ -417,14 +417,19 @@ class Mmad(Instruction):
         )
 
 
+_NARROW = ("float16", "bfloat16")
+"""What a Fixpipe rounds fp32 to."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fixpipe(Copy[GlobalRegion, Region]):
     """fp32 or int32 rows from L0C (Nz of ``m`` rows, a multiple of 16) to row-major global memory: unchanged,
-    or fp32 rounded to fp16, to even; beyond its range it becomes infinite.
+    or fp32 rounded to fp16 or bf16, to even; beyond its range it becomes infinite.
 
-    ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without. ``adds``:
-    whether fp32 rows are added to what is there, by the memory. FIX stores in order, so that what a core adds
-    up in one place is the same each time.
+    ``dst.cols`` is rounded up to 16 by the caller: the reference asks for that, peers do without. A result
+    has no room for other columns than its own, whatever their number. ``adds``: whether fp32 rows are added
+    to what is there, by the memory. FIX stores in order, so that what a core adds up in one place is the same
+    each time.
     """
 
     api: ClassVar[str] = "Fixpipe"
@@ -436,8 +441,8 @@ class Fixpipe(Copy[GlobalRegion, Region]):
 
     @property
     def narrows(self) -> bool:
-        """Whether rows are rounded to fp16."""
-        return self.dst.tensor.dtype == "float16"
+        """Whether rows are rounded to 16 bits."""
+        return self.dst.tensor.dtype in _NARROW
 
     @property
     def never_adds(self) -> bool:
@@ -468,12 +473,13 @@ class Fixpipe(Copy[GlobalRegion, Region]):
 
     def limits(self, architecture: Architecture) -> Iterator[Finding]:
         yield from space_rule(self.src, MemorySpace.L0C, "source")
-        yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32", "float16"), "destination")
+        yield from dtype_rule(self.dst.tensor.dtype, ("float32", "int32", *_NARROW), "destination")
         if not self.never_adds:
             yield from dtype_rule(self.dst.tensor.dtype, ("float32",), "what is added to")
         kept = "float32" if self.narrows else self.dst.tensor.dtype
         yield from dtype_rule(self.src.buffer.dtype, (kept,), "source")
-        yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
+        if self.dst.tensor.role != "output":
+            yield from multiple_rule(self.dst.cols, FRACTAL, "columns")
         yield from at_most_rule(self.dst.cols, architecture.max_fixpipe_columns, "columns")
         yield from at_most_rule(self.dst.rows, architecture.max_fixpipe_rows, "rows")
         yield from at_most_rule(self.m, architecture.max_half_word, "source rows")

@@ -174,21 +174,21 @@ inline void PlaceWorkspace(const Problem &problem, const Kernel &kernel,
     tiling.scoreRingPart =
         RoundUp(kernel.prefetch * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat32,
             kWorkspaceAlignment);
-    tiling.outRingPart =
-        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
-            kWorkspaceAlignment);
     tiling.probRingPart =
         RoundUp(kernel.ring * tiling.rowsPerTask * kernel.tileKeys * kBytesOfFloat16,
+            kWorkspaceAlignment);
+    tiling.outRingPart =
+        RoundUp(kernel.ring * tiling.rowsPerTask * kernel.paddedValueSize * kBytesOfFloat32,
             kWorkspaceAlignment);
     tiling.keyEndsOffset = tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks;
     // bytes of the ends of the keys that positions see, and their first hidden keys
     const int64_t keyEndsBytes = RoundUp(problem.S1 * 2 * kBytesOfFloat32, kWorkspaceAlignment);
-    tiling.outRingOffset =
+    tiling.probRingOffset =
         problem.attenMaskGiven == 0
             ? tiling.scoreRingOffset + tiling.scoreRingPart * tiling.blocks
             : tiling.keyEndsOffset + keyEndsBytes;
-    tiling.probRingOffset = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
-    tiling.workspaceBytes = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.outRingOffset = tiling.probRingOffset + tiling.probRingPart * tiling.blocks;
+    tiling.workspaceBytes = tiling.outRingOffset + tiling.outRingPart * tiling.blocks;
 }
 
 // Whether blocks wait for each other: all start at once, or none.

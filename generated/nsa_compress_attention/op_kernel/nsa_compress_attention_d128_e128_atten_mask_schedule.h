@@ -41,6 +41,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -84,7 +86,7 @@ static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
     "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
     "head");
 static_assert(kMaxRows == 128,
-    "kMaxRows: 128; a vector core has all heads of a position; a task is one band of rows; "
+    "kMaxRows: 128; a task is one band of rows; a vector core has all heads of a position; "
     "L0A holds the query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
@@ -92,8 +94,6 @@ static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kMergedPositions >= kBlockScoreLanes / kRepeatLanes,
     "the place of folded lanes has the merged lists of a step, or of a part");
-static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
-    "the place of scores holds a core's weighted sums");
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
     "a vector core has whole steps of twice the rows");
 
@@ -102,7 +102,6 @@ static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
 constexpr uint32_t
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlotBytes = (kRowsPerStep * kTileKeys + kRowsPerStep * 2 * kBlockLanes) * 4,
-    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // 2 slots: atten_mask of the positions
     kAttenMaskBytesSlotBytes =
         (kRowsPerStep < (kRowsPerVector < 8 ? kRowsPerVector : 8)
@@ -160,6 +159,8 @@ constexpr uint32_t
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
     kRowInverseSlotBytes = kRowsPerStep * 2 * 4,  // 1 / rowSum of each row of a step
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2,
     kBlockBitsSlotBytes = kBlockScoreLanes / 8 > 32 ? kBlockScoreLanes / 8 : 32,  // one bit a lane
     // one bit a lane: 1 where a row has seen a key
     kCoreHasKeysSlotBytes =
@@ -169,8 +170,7 @@ constexpr uint32_t
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kScoreAt = 0, kProbAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kAttenMaskBytesAt = kProbAt + kProbSlotBytes,
+constexpr uint32_t kScoreAt = 0, kAttenMaskBytesAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
     kLanesAt = kAttenMaskBytesAt + kDoubleBuffer * kAttenMaskBytesSlotBytes,
     kBlockRecordsAt = (kLanesAt + kLanesSlotBytes + 255) / 256 * 256,
     kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlotBytes,
@@ -191,7 +191,7 @@ constexpr uint32_t kScoreAt = 0, kProbAt = kScoreAt + kDoubleBuffer * kScoreSlot
     kTileStatAt = kNewMaxAt + kNewMaxSlotBytes, kKeyEndsOutAt = kTileStatAt + kTileStatSlotBytes,
     kRowMaxAt = kKeyEndsOutAt + kKeyEndsOutSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
     kRescaleAt = kRowSumAt + kRowSumSlotBytes, kRowInverseAt = kRescaleAt + kRescaleSlotBytes,
-    kBlockBitsAt = kRowInverseAt + kRowInverseSlotBytes,
+    kProbAt = kRowInverseAt + kRowInverseSlotBytes, kBlockBitsAt = kProbAt + kProbSlotBytes,
     kCoreHasKeysAt = kBlockBitsAt + kBlockBitsSlotBytes,
     kRowHasKeysAt = kCoreHasKeysAt + kCoreHasKeysSlotBytes,
     kUbEnd = kRowHasKeysAt + kRowHasKeysSlotBytes;

@@ -40,6 +40,8 @@ constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 // Derived from the options.
 // query rows of one vector core, at most
 constexpr int64_t kRowsPerVector = kMaxRows / kVectorCores;
+// elements between the column groups of probabilities that a repeat fills
+constexpr int64_t kGroupPitch = (kTileKeys / kRepeatLanes * kRowsPerStep + 1) * kFractal;
 // lanes of a row, one for 8 keys, whole repeats
 constexpr int64_t kFoldedLanes =
     (kTileKeys / kBlockLanes + kRepeatLanes - 1) / kRepeatLanes * kRepeatLanes;
@@ -73,7 +75,7 @@ static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
     "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
     "head");
 static_assert(kMaxRows == 128,
-    "kMaxRows: 128; a vector core has all heads of a position; a task is one band of rows; "
+    "kMaxRows: 128; a task is one band of rows; a vector core has all heads of a position; "
     "L0A holds the query rows of a task twice");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
@@ -81,19 +83,18 @@ static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kMergedPositions >= kBlockScoreLanes / kRepeatLanes,
     "the place of folded lanes has the merged lists of a step, or of a part");
-static_assert(kRowsPerStep * kTileKeys >= kRowsPerVector * kPaddedValueSize,
-    "the place of scores holds a core's weighted sums");
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
     "a vector core has whole steps of twice the rows");
 
 // Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
+    // probabilities, as the cube multiplies them, by column groups
+    kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2,
     // running weighted sum of each row
     kAccumulatorSlotBytes = kRowsPerVector * kPaddedValueSize * 4,
     // probabilities of a tile summed over heads, after the last keys of the previous tile
     kWindowSlotBytes = (kWindowLead + (kRowsPerVector < 8 ? kRowsPerVector : 8) * kWindowRow) * 4,
-    kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     // reduction over the tile, one repeat a row
     kLanesSlotBytes = kRowsPerStep * 2 * kFoldedLanes * 4,
     // blocks of a tile, sorted in groups
@@ -138,8 +139,8 @@ constexpr uint32_t
         kResultRowsPerStep * kBlockLanes / 8 > 32 ? kResultRowsPerStep * kBlockLanes / 8 : 32;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kAccumulatorAt = 0, kWindowAt = kAccumulatorAt + kAccumulatorSlotBytes,
-    kProbAt = kWindowAt + kWindowSlotBytes, kLanesAt = kProbAt + kProbSlotBytes,
+constexpr uint32_t kProbAt = 0, kAccumulatorAt = kProbAt + kProbSlotBytes + 384,
+    kWindowAt = kAccumulatorAt + kAccumulatorSlotBytes, kLanesAt = kWindowAt + kWindowSlotBytes,
     kBlockRecordsAt = (kLanesAt + kLanesSlotBytes + 255) / 256 * 256,
     kCoreStatisticOutAt = kBlockRecordsAt + kBlockRecordsSlotBytes,
     kLaneNumberAt = kCoreStatisticOutAt + kDoubleBuffer * kCoreStatisticOutSlotBytes,

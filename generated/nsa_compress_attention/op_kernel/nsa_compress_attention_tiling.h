@@ -68,11 +68,11 @@ struct NsaCompressAttentionTiling {
     int64_t queryStrideN;  // elements between neighbours of query along N
     int64_t scoreRingOffset;  // bytes from the workspace to the ring of score tiles, cube to vector
     int64_t scoreRingPart;  // bytes of one block's scoreRing
-    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
-    int64_t outRingPart;  // bytes of one block's outRing
     // bytes from the workspace to the ring of probability tiles, vector to cube
     int64_t probRingOffset;
     int64_t probRingPart;  // bytes of one block's probRing
+    int64_t outRingOffset;  // bytes from the workspace to the ring of weighted sums, cube to vector
+    int64_t outRingPart;  // bytes of one block's outRing
     int64_t workspaceBytes;  // bytes of the user workspace
     int64_t topkMaskStrideQ;  // elements between neighbours of topk_mask along Q
     int64_t attenMaskStrideQ;  // elements between neighbours of atten_mask along Q

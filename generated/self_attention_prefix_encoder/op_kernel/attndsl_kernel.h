@@ -288,7 +288,7 @@ protected:
     }
 
     // `rows` rows of a product of `productRows` rows in L0C to row-major global memory; float is
-    // rounded where that is of half.
+    // rounded where that is of half or bfloat16_t.
     template <typename Element, typename Product>
     __aicore__ static inline void StoreProduct(const AscendC::GlobalTensor<Element> &global,
         const AscendC::LocalTensor<Product> &l0c, int64_t rows, int64_t columns, int64_t pitch,
@@ -300,7 +300,8 @@ protected:
         product.srcStride = productRows;
         product.dstStride = pitch;
         if constexpr (sizeof(Element) < sizeof(Product)) {
-            product.quantPre = QuantMode_t::F322F16;
+            product.quantPre =
+                std::is_same_v<Element, half> ? QuantMode_t::F322F16 : QuantMode_t::F322BF16;
         }
         AscendC::Fixpipe<Element, Product, AscendC::CFG_ROW_MAJOR>(global, l0c, product);
     }
