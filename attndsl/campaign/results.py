@@ -436,9 +436,11 @@ class Verification:
     def _shares(self) -> Iterator[str]:
         """How long, plentiful or scarce the cases' work is."""
         cases = self.distribution()
-        shares = ("beyond the ring", "several tasks a core", "tasks of two halves", "split keys", "keys never split")
+        of_runs = ("beyond the ring", "several tasks a core", "tasks of two halves", "split keys")
         stored, each = cases["several key tiles"], cases["several key tiles in each segment"]
-        yield f"of {len(self.rows)} cases: " + ", ".join(f"{cases[name]} {name}" for name in shares)
+        yield f"of {len(self.rows)} cases: " + ", ".join(
+            f"{cases[name]} {name}" for name in (*of_runs, "keys never split")
+        )
         yield f"    keys beyond one tile as they are passed: in {stored}, in each segment: in {each}"
         for name, told in _OF_RUNS.items():
             yield f"    {told}: " + ", ".join(f"{size} in {count}" for size, count in cases[name].items())

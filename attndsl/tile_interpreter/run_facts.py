@@ -1,4 +1,4 @@
-"""What a run of a tile program did with its work: items of a core, their halves and key tiles, ring slots, splits.
+"""What a run of a tile program did with its work: items of a core, halves, key tiles, ring slots, splits.
 
 Counted at the cube cores' writes to the rings of a block, by the scalars that they have at that moment.
 """

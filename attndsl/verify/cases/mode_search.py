@@ -29,7 +29,7 @@ from attndsl.verify.cases.effects import effective_features
 from attndsl.verify.cases.features import declared_features, possible_features, work_of
 from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.cases.other_calls import may_matter
-from attndsl.verify.cases.prompt_demands import of_prompts
+from attndsl.verify.cases.prompt_demands import of_prompts, tasks_of_halves
 from attndsl.verify.cases.score_bounds import unbounded
 from attndsl.verify.cases.situations import Situation, situations, situations_of_kernels
 from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel, beyond_a_tile, first_sizes
@@ -154,7 +154,8 @@ class ModeSearch:
         }
         self.excluded = tuple(name for name, example in found.items() if example is None)
         self._never = {given(name).name: False for name in self.excluded}
-        self._situations = (*situations(space), *(situations_of_kernels(space) if self._wanted else ()))
+        own = situations_of_kernels(space) if self._wanted else tasks_of_halves(space)
+        self._situations = (*situations(space), *own)
         if not may_be_wide(space, space.variables):
             self._hopeless.add(WIDE)
         heavy = (GIVEN, DTYPE, LAYOUT, SPLIT)

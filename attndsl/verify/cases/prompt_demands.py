@@ -1,11 +1,14 @@
-"""What cases of kernels of prompts are asked for where a row shall have many key tiles: maxima that grow
-along them, and as many long tasks as there are cores."""
+"""What cases of prompts are asked for: maxima that grow along the key tiles of a row, of kernels; as many
+long tasks as there are cores, of all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.expr import Compare, Const, Expr, Logic
@@ -15,6 +18,7 @@ from attndsl.lowering.match.schedule_options import MANY_ROWS
 from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.demand import ROWS_OF_STEP, Demand, has_one_position
 from attndsl.verify.cases.features import work_of
+from attndsl.verify.cases.situations import Situation
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
@@ -25,6 +29,7 @@ from attndsl.verify.space.values import (
     RAMP,
     SLOPE,
     UNEVEN,
+    WORKLOAD,
     fill_of,
     longest_keys_of,
 )
@@ -108,11 +113,7 @@ def _halves(space: CaseSpace) -> Iterator[Demand]:
     rows = 2 * 2 * MANY_ROWS + _ODD
     even = _Prompts(batch=1, heads=cores, positions=MANY_ROWS + _ODD, keys=2 * tile + tile // 8 + 1)
     causal = _Prompts(batch=1, heads=cores, positions=rows, keys=rows)
-    has_keys = space.variable_of("T") not in (None, space.variable_of("Q"))  # of their own
-
-    def holds(call: Call) -> bool:
-        sizes = call.extents
-        return sizes.get("B", 1) * sizes.get("K", 1) >= cores and sizes.get("Q", 1) > MANY_ROWS
+    has_keys, holds = _has_keys(space), partial(_is_many, cores)
 
     def sizes(level: int) -> Mapping[str, Any]:
         return {**lifted, **shown, **(even if has_keys and not level else causal).values(space)}
@@ -123,7 +124,35 @@ def _halves(space: CaseSpace) -> Iterator[Demand]:
         ("a task of many rows for each core", {FILL: RAMP}),
         ("rows of many that grow beside others that fall", {FILL: RAMP, SLOPE: UNEVEN}),
     ):
-        yield Demand(name, lambda rng, of=pins: of, holds, ANY, roomy=True, beside=sizes, halves=True)
+        yield Demand(name, partial(_pinned, pins), holds, ANY, roomy=True, beside=sizes, halves=True)
+
+
+def _pinned(pins: Mapping[str, Any], rng: np.random.Generator) -> Mapping[str, Any]:
+    return pins
+
+
+def tasks_of_halves(space: CaseSpace) -> Iterator[Situation]:
+    """Prompts of which each core has a task of more rows than a step works on; where all positions see all
+    keys, such a task has two halves."""
+    if not of_prompts(space):
+        return
+    positions, tile = MANY_ROWS + _ODD, space.edges[0][0]
+    keys = tile + tile // 8 + 1 if _has_keys(space) else positions
+    prompts = _Prompts(batch=1, heads=space.operator.device.aic, positions=positions, keys=keys)
+    pins = {**unlimited(space, max(positions, keys)), **prompts.values(space), WORKLOAD: ANY}
+    name = "a task of many rows for each core"
+    yield Situation(name, partial(_pinned, pins), partial(_is_many, space.operator.device.aic), first=True)
+
+
+def _is_many(cores: int, call: Call) -> bool:
+    """Whether there is a task of many rows for each core."""
+    sizes = call.extents
+    return sizes.get("B", 1) * sizes.get("K", 1) >= cores and sizes.get("Q", 1) > MANY_ROWS
+
+
+def _has_keys(space: CaseSpace) -> bool:
+    """Whether rows have as many keys as they like, whatever their positions."""
+    return space.variable_of("T") not in (None, space.variable_of("Q"))
 
 
 def unlimited(space: CaseSpace, rows: int) -> dict[str, Any]:
