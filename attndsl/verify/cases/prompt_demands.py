@@ -3,9 +3,11 @@ along them, and as many long tasks as there are cores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from attndsl.base.facts import kept
 from attndsl.expr import Compare, Const, Expr, Logic
@@ -123,7 +125,11 @@ def _halves(space: CaseSpace) -> Iterator[Demand]:
         ("a task of many rows for each core", {FILL: RAMP}),
         ("rows of many that grow beside others that fall", {FILL: RAMP, SLOPE: UNEVEN}),
     ):
-        yield Demand(name, lambda rng, of=pins: of, holds, ANY, roomy=True, beside=sizes, halves=True)
+        yield Demand(name, _always(pins), holds, ANY, roomy=True, beside=sizes, halves=True)
+
+
+def _always(pins: Mapping[str, Any]) -> Callable[[np.random.Generator], Mapping[str, Any]]:
+    return lambda rng: pins
 
 
 def unlimited(space: CaseSpace, rows: int) -> dict[str, Any]:
