@@ -85,8 +85,8 @@ constexpr int32_t kStatisticOutReady = 5;  // V_MTE3, statisticOut: one id per s
 // of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of the
 // stages it is read before it is written again.
 constexpr uint16_t kScoreRingReady = 0;
-constexpr uint16_t kOutRingReady = 1;
-constexpr uint16_t kProbRingReady = 2;
+constexpr uint16_t kProbRingReady = 1;
+constexpr uint16_t kOutRingReady = 2;
 constexpr uint16_t kAllFindKeyEnds = 3;
 constexpr uint16_t kKeyEndsReady = 4;
 
@@ -117,14 +117,13 @@ public:
         Bind(scoreRingGm_,
             workspace + tiling_.scoreRingOffset + blockIndex_ * tiling_.scoreRingPart);
         Bind(keyEndsGm_, workspace + tiling_.keyEndsOffset);
-        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         Bind(probRingGm_, workspace + tiling_.probRingOffset + blockIndex_ * tiling_.probRingPart);
+        Bind(outRingGm_, workspace + tiling_.outRingOffset + blockIndex_ * tiling_.outRingPart);
         if ASCEND_IS_AIC {
             TakeCubeMemories(pipe, kL1End, kL0aEnd, kL0bEnd, kL0cEnd);
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
-            prob_ = View<T>(ub_, kProbAt);
             lanes_ = View<float>(ub_, kLanesAt);
             blockRecords_ = View<float>(ub_, kBlockRecordsAt);
             laneNumber_ = View<int32_t>(ub_, kLaneNumberAt);
@@ -148,6 +147,7 @@ public:
             rowSum_ = View<float>(ub_, kRowSumAt);
             rescale_ = View<float>(ub_, kRescaleAt);
             rowInverse_ = View<float>(ub_, kRowInverseAt);
+            prob_ = View<T>(ub_, kProbAt);
             blockBits_ = View<uint8_t>(ub_, kBlockBitsAt);
             coreHasKeys_ = View<uint8_t>(ub_, kCoreHasKeysAt);
             rowHasKeys_ = View<uint8_t>(ub_, kRowHasKeysAt);
@@ -402,12 +402,6 @@ private:
         return found;
     }
 
-    // A row of a slot of a workspace ring, counted from the first of the first slot.
-    __aicore__ inline int64_t RingRow(int64_t slot, int64_t row)
-    {
-        return slot * tiling_.rowsPerTask + row;
-    }
-
     // Waits until the vector cores of all blocks have written their parts.
     __aicore__ inline void AwaitKeyEnds()
     {
@@ -487,7 +481,8 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
-    // Weighted sum of one tile's values, probabilities times values, to its ring slot.
+    // Weighted sum of one tile's values, probabilities times values, to its ring slot. Those of an
+    // item's only tile are the result.
     __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
         int64_t tile, int64_t slot)
     {
@@ -499,8 +494,9 @@ private:
         if (tile < work.tiles) {
             auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
-            LoadNz(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys], work.taskRows, keys,
-                kTileKeys, rowFractals * kFractal);
+            LoadBlocks(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
+                CeilDiv(keys, kFractal), work.taskRows * kFractal, tiling_.rowsPerTask * kFractal,
+                rowFractals * kFractal * kFractal);
             {
                 auto productL0 =
                     View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
@@ -546,8 +542,21 @@ private:
                     valueL1Slot_ = (valueL1Slot_ + 1) % kDoubleBuffer;
                 }
                 SetAndWaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-                StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize], productL0,
-                    work.taskRows, kPaddedValueSize, kPaddedValueSize, rowFractals * kFractal);
+                if (work.tiles == 1) {
+                    // result = weighted sums: of probabilities
+                    for (int64_t position = 0; position < work.queries; ++position) {
+                        const int64_t queryIndex = work.firstQuery + position;
+                        StoreProduct(attentionOutGm_[(work.firstToken + queryIndex)
+                            * tiling_.attentionOutStrideS
+                            + work.firstHead * tiling_.attentionOutStrideN],
+                            productL0[position * work.heads * kFractal], work.heads,
+                            tiling_.valueDim, tiling_.attentionOutStrideN, rowFractals * kFractal);
+                    }
+                } else {
+                    StoreProduct(outRingGm_[slot * tiling_.rowsPerTask * kPaddedValueSize],
+                        productL0, work.taskRows, kPaddedValueSize, kPaddedValueSize,
+                        rowFractals * kFractal);
+                }
                 SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
                 productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
             }
@@ -851,7 +860,8 @@ private:
                     View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
                 const int64_t firstHidden =
                     2 * tiling_.keyCapacityScalar - firstKey
@@ -991,16 +1001,29 @@ private:
                 if (work.tiles == 1) {
                     DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
                 }
+                // the blocks of a column of fractals, a group, follow each other, row by row
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
                 PipeBarrier<PIPE_V>();
                 for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Cast(prob_[c0], score[c0], RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                        UnaryRepeatParams(1, 1, (scorePitch - kBlockLanes) / kBlockHalves,
+                    Cast(prob_[c0 / kRepeatLanes * rowsOfStep * kFractal], score[c0],
+                        RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                        UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
                             scorePitch / kBlockLanes));
                 }
-                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows,
-                    keys, kTileKeys, scorePitch - kBlockLanes);
+                SetFlag<HardEvent::V_MTE3>(kProbReady);
+                const int64_t columnGroups = CeilDiv(keys, kFractal);
+                WaitFlag<HardEvent::V_MTE3>(kProbReady);
+                for (int64_t column = 0;
+                     column < MinOf(kRepeatLanes / kFractal, columnGroups);
+                     ++column) {
+                    StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                        + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                        prob_[column * kGroupPitch],
+                        CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
+                        stepRows * kFractal,
+                        kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
+                        rowsOfStep * kFractal);
+                }
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
                     AddHeads(work.heads, keys, scorePitch, r0, stepRows);
@@ -1018,7 +1041,8 @@ private:
                     View<uint8_t>(ub_, kAttenMaskBytesAt + scoreSlot_ * kAttenMaskBytesSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 LoadRows(score,
-                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
+                    scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
+                        * kTileKeys],
                     stepRows, keys, kTileKeys, scorePitch);
                 const int64_t firstHidden =
                     2 * tiling_.keyCapacityScalar - firstKey
@@ -1344,8 +1368,8 @@ private:
         }
     }
 
-    // Adds one tile's weighted sum to the running one, rescaled to the new maximum. An item's only
-    // tile has the whole sum.
+    // Adds one tile's weighted sum to the running one, rescaled to the new maximum. Of an item's
+    // only tile the cube has stored it.
     __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
@@ -1355,29 +1379,6 @@ private:
                 if (rows > 0) {
                     // rows are stored by runs: the positions of a single head, or the heads of each
                     const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
-                    {
-                        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        LoadRow(score, outRingGm_[RingRow(slot, rowBegin) * kPaddedValueSize],
-                            rows * kPaddedValueSize);
-                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        // result = weighted sums: of probabilities
-                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                        Cast(prob_, score, RoundMode::CAST_RINT, rows * kPaddedValueSize);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                        StoreRuns(attentionOutGm_[(work.firstToken + work.firstQuery)
-                            * tiling_.attentionOutStrideS
-                            + work.firstHead * tiling_.attentionOutStrideN],
-                            prob_, rowBegin, rows, runLength, work.heads, tiling_.valueDim,
-                            tiling_.attentionOutStrideN, tiling_.attentionOutStrideS,
-                            kPaddedValueSize);
-                        SetFlag<HardEvent::MTE3_V>(kProbFree);
-                        SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
-                    }
-                    // statistics come after what is waited for, and from a place that no load waits
-                    // for
                     {
                         auto coreStatisticOut =
                             View<float>(ub_,
@@ -1436,7 +1437,8 @@ private:
                     const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
                     auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                     WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    LoadRow(score, outRingGm_[RingRow(slot, rowBegin + r0) * kPaddedValueSize],
+                    LoadRow(score,
+                        outRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                     SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                     // accumulator = accumulator * rescale + partial
@@ -1583,8 +1585,8 @@ private:
     GlobalTensor<float> scoreRingGm_;  // ring of score tiles, cube to vector
     // ends of the keys that positions see, and their first hidden keys
     GlobalTensor<int32_t> keyEndsGm_;
-    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
+    GlobalTensor<float> outRingGm_;  // ring of weighted sums, cube to vector
 
     // On-chip buffers with a single slot
     LocalTensor<float> ones_, rowBlocks_, blockRecords_, newMax_, blockTerm_, lanes_, tileStat_;

@@ -259,8 +259,8 @@ private:
                     StartRows(half.halfSlot, half.rows);
                 }
                 if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, half.firstQuery, half.taskRows, half.halfSlot,
-                        half.rowBegin, half.rows);
+                    SoftmaxTile(work, tile, slot, half.halfOfTask, half.firstQuery, half.taskRows,
+                        half.halfSlot, half.rowBegin, half.rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
@@ -720,7 +720,8 @@ private:
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t firstQuery, int64_t taskRows, int64_t halfSlot, int64_t rowBegin, int64_t rows)
+        int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t halfSlot,
+        int64_t rowBegin, int64_t rows)
     {
         const int64_t itemTile = tile / work.halves;
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
