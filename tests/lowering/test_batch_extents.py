@@ -29,6 +29,6 @@ def test_keys_without_lengths_of_their_own_begin_where_the_queries_do() -> None:
 
 
 def test_each_place_of_lengths_has_one_running_sum() -> None:
-    helpers = kernel_text(packed()).helpers
+    helpers = [each for each in kernel_text(packed()).helpers if each.name.endswith("Before")]
     assert [each.name for each in helpers] == ["RowsBefore", "KeysBefore"]
     assert all(each.parameters == "int64_t extent" and "?" not in " ".join(each.lines) for each in helpers)

@@ -287,10 +287,12 @@ class ModeSearch:
     ) -> Case | None:
         """A case in a situation that none has been in, of those that were asked for least: with a kernel that
         exists, or else with any."""
-        unmet = [each for each in self._situations if each.name not in self._met]
+        mine = ("", self._workload(turn, 0))
+        unmet = [each for each in self._situations if each.name not in self._met and each.workload in mine]
         picked = [unmet[int(pick)] for pick in rng.permutation(len(unmet))]
         asked = [each for each in picked if self._vain[each.name] < _ASKED]
-        for each in sorted(asked, key=lambda one: (self._vain[one.name], not one.first))[:_NAMES]:
+        order = sorted(asked, key=lambda one: (not one.workload, self._vain[one.name], not one.first))
+        for each in order[:_NAMES]:
             for kernel in (self._known_kernel(rng), {}):
                 data = RAMP if self._place(turn) in RAMPS else PROBE  # which shows each key at an edge
                 own = {WORKLOAD: self._workload(turn, 0), FILL: data, **kernel}

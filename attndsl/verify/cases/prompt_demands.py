@@ -23,6 +23,7 @@ from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import (
     ANY,
+    DEEP,
     FILL,
     GROUP,
     MASK,
@@ -141,7 +142,8 @@ def tasks_of_halves(space: CaseSpace) -> Iterator[Situation]:
     prompts = _Prompts(batch=1, heads=space.operator.device.aic, positions=positions, keys=keys)
     pins = {**unlimited(space, max(positions, keys)), **prompts.values(space), WORKLOAD: ANY}
     name = "a task of many rows for each core"
-    yield Situation(name, partial(_pinned, pins), partial(_is_many, space.operator.device.aic), first=True)
+    holds = partial(_is_many, space.operator.device.aic)
+    yield Situation(name, partial(_pinned, pins), holds, first=True, workload=DEEP)
 
 
 def _is_many(cores: int, call: Call) -> bool:

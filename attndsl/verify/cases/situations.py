@@ -31,12 +31,14 @@ _TILES = 2
 @dataclass(frozen=True)
 class Situation:
     """``pins``: draws values of variables with which calls tend to be in it; ``holds``: whether one is;
-    ``first``: whether it is asked for before others."""
+    ``first``: whether it is asked for before others; ``workload``: of the turns that ask for it, before
+    all others; "" of any."""
 
     name: str
     pins: Callable[[np.random.Generator], Pins]
     holds: Callable[[Call], bool]
     first: bool = False
+    workload: str = ""
 
 
 @kept

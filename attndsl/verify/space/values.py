@@ -35,7 +35,7 @@ TRUTH_FILLS = frozenset({"none", "all", "first", "last"})
 """Those of them that elements of conditions have, which are true where nothing is hidden."""
 SLACK = (0, 0, 0, 1, 3, 17)
 """What a tensor may be larger than it must."""
-LONG, FEW, _MANY, _BOTH, _DEEP, WIDE, EDGE = (
+LONG, FEW, _MANY, _BOTH, DEEP, WIDE, EDGE = (
     "long",
     "long few",
     "many",
@@ -45,7 +45,7 @@ LONG, FEW, _MANY, _BOTH, _DEEP, WIDE, EDGE = (
     "edge many",
 )
 ANY = "any"
-WORKLOADS = (FEW, _MANY, WIDE, FEW, _BOTH, FEW, EDGE, ANY, "deep many", FEW, _MANY, _DEEP, FEW)
+WORKLOADS = (FEW, _MANY, WIDE, FEW, _BOTH, FEW, EDGE, ANY, "deep many", FEW, _MANY, DEEP, FEW)
 """What the cases of a stream are in turn. ``long``: more key tiles than the ring has slots; ``few``: tasks
 for half of the cores at most, which splits the keys; ``many``: two tasks a core or more. More than a third of
 the cases are each of these. ``deep``: in every segment of the keys, those that rows share included, a single
