@@ -144,7 +144,7 @@ NARROW, EXACT = tensor("narrow", "float16", "output"), tensor("exact", "bfloat16
 L1, L0A, L0B, L0C = MemorySpace.L1, MemorySpace.L0A, MemorySpace.L0B, MemorySpace.L0C
 LEFT1, RIGHT1 = buffer("left1", "float16", 4096, L1), buffer("right1", "float16", 4096, L1)
 LEFT0, RIGHT0 = buffer("left0", "float16", 4096, L0A), buffer("right0", "float16", 4096, L0B)
-RESULT = buffer("result", "float32", 4096, L0C)
+RESULT = buffer("result", "float32", M16 * N16, L0C)  # rows from the middle on end with the buffer
 
 
 def _load(target: Buffer, source: GlobalTensor, rows: int, cols: int, padded: int) -> Instruction:

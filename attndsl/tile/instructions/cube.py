@@ -450,10 +450,11 @@ class Fixpipe(Copy[GlobalRegion, Region]):
         return self.adds.same(Const(False))
 
     def run(self, machine: Machine) -> None:
-        out, rows = gm_view(machine, self.dst), int(machine.value(self.m))
-        groups = whole_fractals(out.shape[1]) // FRACTAL
-        nz = _from(machine, self.src)[: groups * rows * FRACTAL].reshape(groups, rows, FRACTAL)
-        found = nz.transpose(1, 0, 2).reshape(rows, -1)[: out.shape[0], : out.shape[1]]
+        out, pitch = gm_view(machine, self.dst), int(machine.value(self.m)) * FRACTAL
+        columns, stored = whole_fractals(out.shape[1]), out.shape[0] * FRACTAL
+        nz, starts = _from(machine, self.src), range(0, columns // FRACTAL * pitch, pitch)
+        groups = [nz[start : start + stored].reshape(-1, FRACTAL) for start in starts]
+        found = np.concatenate(groups, axis=1)[:, : out.shape[1]]
         if machine.value(self.adds):
             out += found
         else:
