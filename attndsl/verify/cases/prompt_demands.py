@@ -133,8 +133,8 @@ def _pinned(pins: Mapping[str, Any], rng: np.random.Generator) -> Mapping[str, A
 
 
 def tasks_of_halves(space: CaseSpace) -> Iterator[Situation]:
-    """Prompts of which each core has a task of more rows than a step works on; where all positions see all
-    keys, such a task has two halves."""
+    """Prompts of which each core has a task of more rows than a step works on, which some kernels cut in two
+    halves."""
     if not of_prompts(space):
         return
     positions, tile = MANY_ROWS + _ODD, space.edges[0][0]
