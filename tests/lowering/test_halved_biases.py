@@ -17,6 +17,8 @@ from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
 from attndsl.tile.printer import print_statement
+from attndsl.tile_interpreter.run import interpret
+from attndsl.tile_interpreter.run_facts import counted_runs
 from tests.support.builders import PADDED, Change, attention, elementwise, masked, scalar, signature, tensor
 from tests.support.devices import DEVICE
 
@@ -142,6 +144,9 @@ def test_rows_of_both_halves_have_their_biases(
 def test_a_task_has_both_halves(prompts: Operator) -> None:
     launch = prepare(prompts.bind(**given(2 * ROWS, 24, 1, 1.0)))
     assert launch.compiled.schedule.halves == "auto" and launch.tiling["queriesPerTask"] == 2 * ROWS
+    with counted_runs() as runs:
+        interpret(launch)
+    assert [each.halves for each in runs] == [2]
 
 
 @pytest.mark.parametrize(("positions", "heads", "group"), [(2 * ROWS - 31, 24, 1), (90, 8, 4)])
