@@ -314,11 +314,16 @@ def test_a_feature_is_asked_for_until_it_matters(monkeypatch: pytest.MonkeyPatch
 def test_situations_that_no_case_has_been_in_are_asked_for(
     asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those in vain least often, the first ones before others; with a known kernel, then with any."""
+    """Those in vain least often, the first ones before others; with a known kernel, then with any. Those of a
+    workload are asked for in its turns alone, before all others."""
 
-    def situation(name: str, met: bool, first: bool = False) -> Any:
+    def situation(name: str, met: bool, first: bool = False, workload: str = "") -> Any:
         return SimpleNamespace(
-            name=name, pins=lambda rng: {"asked": name}, holds=lambda call: met, first=first
+            name=name,
+            pins=lambda rng: {"asked": name},
+            holds=lambda call: met,
+            first=first,
+            workload=workload,
         )
 
     member = search()
@@ -336,6 +341,14 @@ def test_situations_that_no_case_has_been_in_are_asked_for(
         told = [(pins["asked"], pins.get("kernel")) for pins in asked]
         assert told == [("early", 1), ("early", None), ("late", 1)] and member._vain["early"] == 1
         assert {pins[FILL] for pins in asked} == {data}
+    own, others = situation("own", met=True, workload=FEW), member._situations
+    member._situations = (*others, own)
+    for turn, wanted in ((WORKLOADS.index(FEW), True), (WORKLOADS.index(ANY), False)):
+        asked.clear()
+        assert member._in_a_new_situation(rng(), OPERATOR, turn, turn) == FOUND
+        assert [pins["asked"] == "own" for pins in asked][:1] == [wanted]
+        assert wanted or all(pins["asked"] != "own" for pins in asked)
+    member._situations = others
     asked.clear()
     monkeypatch.setattr(mode_search, "is_contradiction", lambda space, pins: True)
     assert member._in_a_new_situation(rng(), OPERATOR, 5, 5) is None and not asked
