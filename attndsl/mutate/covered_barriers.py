@@ -156,10 +156,10 @@ def _runs_before(source: EmittedText, early: StatementText, late: StatementText)
     branch that asks as one around the other does whether a number is positive that does not change."""
     others = source.heads_around(late)
     own = [each for each in source.heads_around(early) if each not in others]
-    told = {_condition(source, each) for each in others}
+    told = _heads(source, late)
     body = source.code_at(source.body(early.function))
     for each in own:
-        guard = re.fullmatch(r"if \((\w+) > 0\)", _condition(source, each))
+        guard = re.fullmatch(r"if \((\w+) > 0\)", source.one_line(each.span))
         if (
             guard is None
             or guard[0] not in told
@@ -175,13 +175,9 @@ def _runs_before(source: EmittedText, early: StatementText, late: StatementText)
     return -lowest == len(own)
 
 
-def _condition(source: EmittedText, head: StatementText) -> str:
-    return " ".join(source.code_at(head.span).split())
-
-
 def _heads(source: EmittedText, statement: StatementText) -> list[str]:
     """What a statement of a function depends on."""
-    return [" ".join(source.code_at(each.span).split()) for each in source.heads_around(statement)]
+    return [source.one_line(each.span) for each in source.heads_around(statement)]
 
 
 def _has_barrier_behind(source: EmittedText, use: StatementText) -> bool:

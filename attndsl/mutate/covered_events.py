@@ -55,7 +55,7 @@ def _flags(source: EmittedText) -> dict[str, list[_Flag]]:
     """Those of each function, in order."""
     found: dict[str, list[_Flag]] = {}
     for statement in source.statements:
-        flag = _FLAG.match(" ".join(source.code_at(statement.span).split()))
+        flag = _FLAG.match(source.one_line(statement.span))
         if flag is not None:
             found.setdefault(statement.function, []).append(
                 _Flag(statement, flag[1], flag[2], flag[3], flag[4], flag[5] or "")

@@ -131,7 +131,7 @@ def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
 
 def _of_contract(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """An entry of a tensor that the contract keeps within a field of the plan, the other operand."""
-    one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
+    one, other = (source.one_line(each) for each in call.arguments)
     computed = source.given_by_plan(other)
     if not computed or not source.limits:
         return False
@@ -158,7 +158,7 @@ def is_all_that_is_left(source: EmittedText, call: CallText) -> bool:
     """Whether a minimum is of a step and what is left, in a loop of one turn over no more than a step: the
     second operand is the minimum."""
     statement = source.statement_at(call.span.start)
-    one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
+    one, other = (source.one_line(each) for each in call.arguments)
     turns = single_turns(source)
     for head in source.heads_around(statement) if statement is not None else ():
         loop = source.match(_STEPS, head)
@@ -177,7 +177,7 @@ def is_whole_group(source: EmittedText, call: CallText) -> bool:
         return False
     if statement.function not in source.instructions.helpers:
         return False
-    one, other = (" ".join(source.code_at(each).split()) for each in call.arguments)
+    one, other = (source.one_line(each) for each in call.arguments)
     loops = (source.match(_ROWS_AT_ONCE, head) for head in source.heads_around(statement))
     return any(loop is not None and (one, other) == (loop[3], f"{loop[2]} - {loop[1]}") for loop in loops)
 

@@ -40,7 +40,7 @@ def harmless_operands(source: EmittedText, call: CallText) -> frozenset[int]:
         found |= {0, 1}
     if _is_hidden(source, statement, call):
         found.add(0)
-    if _BAND_END.match(_one_line(source, call.arguments[1])) and any(
+    if _BAND_END.match(source.one_line(call.arguments[1])) and any(
         around.span.start < call.span.start < around.span.end and _is_hidden(source, statement, around)
         for around in source.calls(statement.span)
         if around.name == "MinOf"
@@ -64,7 +64,7 @@ def last_row_end(source: EmittedText, statement: StatementText) -> str | None:
     """The end of the last row that a statement bounds keys by, written alike for rows of any kind."""
     for call in source.calls(statement.span):
         if call.name == "MinOf":
-            other = _one_line(source, call.arguments[1])
+            other = source.one_line(call.arguments[1])
             loaded = _IN_REPEATS.match(other)
             if loaded is not None or other.startswith("MaxOf(0, "):
                 return _of_row(loaded[1] if loaded is not None else other)
@@ -110,14 +110,14 @@ def _loop_of(source: EmittedText, statement: StatementText, variable: str) -> re
 
 def _operands(source: EmittedText, minimum: Span) -> tuple[str, str]:
     call = next(each for each in source.calls(minimum) if each.span == minimum)
-    one, other = (_one_line(source, each) for each in call.arguments)
+    one, other = (source.one_line(each) for each in call.arguments)
     return one, other
 
 
 def _is_hidden(source: EmittedText, statement: StatementText, call: CallText) -> bool:
     """Whether the second operand is where the last row ends, and a mask hides what each row has behind its
     own end: of the columns that are loaded, or of an item's keys."""
-    other = _one_line(source, call.arguments[1])
+    other = source.one_line(call.arguments[1])
     loaded = _IN_REPEATS.match(other)
     named = source.match(_NAMED, statement)
     if loaded is not None and named is not None and named[1] == _ALL:
@@ -136,7 +136,7 @@ def _all_fills(source: EmittedText) -> dict[str, list[CallText]]:
         call = source.leading_call(statement)
         if call is not None and _FILLS.match(call.name) and len(call.arguments) > 3:
             of_scores = source.code_at(call.arguments[0]).lower().startswith("score")
-            if of_scores and _one_line(source, call.arguments[3]) == _HIDDEN:
+            if of_scores and source.one_line(call.arguments[3]) == _HIDDEN:
                 found.setdefault(statement.function, []).append(call)
     return found
 
@@ -144,7 +144,7 @@ def _all_fills(source: EmittedText) -> dict[str, list[CallText]]:
 def _row_ends(source: EmittedText, function: str) -> Iterator[str]:
     """Where rows end of which a function hides all keys behind that, as :func:`_of_row` writes it."""
     for fill in _all_fills(source).get(function, ()):
-        begin, end = (_one_line(source, each) for each in fill.arguments[1:3])
+        begin, end = (source.one_line(each) for each in fill.arguments[1:3])
         mask = re.fullmatch(r"MinOf\(keys, MaxOf\(0, (.*) - firstKey\)\)", begin)
         if mask is not None and end == _ALL:
             yield f"MaxOf(0, {_OWNER.sub('', mask[1])})"
@@ -158,7 +158,3 @@ def _of_row(end: str) -> str:
         end = end[: place.start()] + "queryIndex" + rest[quotient + len(" / work.heads") :]
     end = _LAST_POSITION.sub(lambda match: "queryIndex +" if match[1] else "queryIndex + 1", end)
     return _OWNER.sub("", end)
-
-
-def _one_line(source: EmittedText, span: Span) -> str:
-    return " ".join(source.code_at(span).split())

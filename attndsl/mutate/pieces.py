@@ -58,7 +58,7 @@ def orders_one_product(source: EmittedText, barrier: StatementText) -> bool:
         return False
     # the innermost loop that the first product of a sum is told by
     loop = max(inside, key=lambda each: each.start)
-    adds = _ADDS.search(" ".join(source.code_at(following.span).split()))
+    adds = _ADDS.search(source.one_line(following.span))
     variable = re.search(r"for \(int64_t (\w+) = 0;[^{}]*\{\Z", source.code[: loop.start])
     return adds is not None and variable is not None and adds[1] == variable[1]
 
@@ -229,7 +229,7 @@ def _is_covered_by_tile(source: EmittedText, wait: StatementText, event: re.Matc
     if len(_places(source, "Wait", event)) != 1 or len(callers) != 1:
         return False
     (caller,) = callers
-    steps = " ".join(source.code_at(source.body(caller)).split())
+    steps = source.one_line(source.body(caller))
     own = re.search(_STAGE.format(wait.function), steps)
     after = source.code[loops[0].end : body.end]
     sets = re.findall(r"CrossCoreSetFlag<kBlockCores, PIPE_FIX>\((k\w+)\);", after)

@@ -133,6 +133,10 @@ class SourceModel:
         """The same with comments and literals blank."""
         return self.code[span.start : span.end]
 
+    def one_line(self, span: Span) -> str:
+        """:meth:`code_at`, with single blanks between words."""
+        return " ".join(self.code_at(span).split())
+
     def statement_at(self, at: int) -> StatementText | None:
         """The statement around a place; None outside of functions and between statements."""
         place = bisect.bisect_right(self._starts, at) - 1

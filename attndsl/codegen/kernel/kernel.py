@@ -33,10 +33,9 @@ from attndsl.codegen.kernel.statements import Writer
 from attndsl.codegen.names.arguments import Names, names_of
 from attndsl.codegen.names.identifiers import comment, pascal
 from attndsl.codegen.names.members import constant, gm_member, list_member, member, scalar
-from attndsl.codegen.names.spelling import PARAMETER, Spelling, program_expressions, slot_member
+from attndsl.codegen.names.spelling import PARAMETER, Spelling, slot_member
 from attndsl.codegen.text.cxx_expressions import cxx_text
 from attndsl.codegen.text.line_breaks import in_columns
-from attndsl.codegen.text.ring_rows import ring_row_helper
 from attndsl.codegen.text.scalar_helpers import Helper, kernel_helpers
 from attndsl.compiler.compile import Compiled, signature_of
 from attndsl.expr import Compare, Const, as_expr
@@ -173,8 +172,7 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
     halves = half_rows(program, decodings)
     cube, vector = (Writer(program, spelling, decodings, shared, halves) for _ in range(2))
     bodies = (cube.body(program.cores[Core.AIC]), vector.body(program.cores[Core.AIV]))
-    expressions = tuple(program_expressions(program))
-    helpers = (*kernel_helpers(expressions), *ring_row_helper(expressions))
+    helpers = (*kernel_helpers(spelling.expressions), *spelling.ring_rows)
     names = names_of(compiled.operator)
     return KernelText(
         name=name,

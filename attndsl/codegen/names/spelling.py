@@ -63,7 +63,8 @@ class Spelling:
         self._arguments: Mapping[StageOperand, str] = {}
         self._scalars: Mapping[str, str] = {}
         self.events = _event_constants(program)
-        self._has_ring_rows = bool(ring_row_helper(program_expressions(program)))
+        self.expressions = tuple(_expressions_of(program))
+        self.ring_rows = ring_row_helper(self.expressions)
         self.groups: Mapping[Buffer, tuple[Buffer, ...]] = {
             buffer: item.buffers
             for item in program.statements()
@@ -94,7 +95,7 @@ class Spelling:
         value = as_expr(expr)
         text = value.mapped(self._argument) if self._arguments else value
         names = {**self._scalars, **(spelled or {})}
-        if self._has_ring_rows:
+        if self.ring_rows:
             text, calls = with_ring_rows(text, names)
             names |= calls
         return cxx_text(text, names)
@@ -153,7 +154,7 @@ class Spelling:
         return "" if offset.same(Const(0)) else f"[{self.expr(offset)}]"
 
 
-def program_expressions(program: Program) -> Iterator[Expr]:
+def _expressions_of(program: Program) -> Iterator[Expr]:
     """All scalar expressions of a program."""
     return (expr for item in program.statements() for expr in expressions(item))
 
