@@ -16,7 +16,8 @@ from attndsl.mutate.pieces import single_turns
 from attndsl.mutate.source_model import CallText, StatementText
 
 _TURNS_END = re.compile(
-    r"const int64_t (turns|places)End = (tiling_\.items|itemsOfBlock) \+ MinOf\(\2,\s+(?:blockCount_|1)\);"
+    r"const int64_t (turns|places)End = (tiling_\.items|order\.itemsOfBlock)"
+    r" \+ MinOf\(\2,\s+(?:blockCount_|1)\);"
 )
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")

@@ -10,6 +10,7 @@ from functools import lru_cache
 import pytest
 
 from attndsl import ops
+from attndsl.base.errors import InternalError
 from attndsl.codegen.kernel.function_text import Function
 from attndsl.codegen.kernel.item_decoding import ItemDecodings, item_decodings
 from attndsl.codegen.kernel.shared_stages import shared_stages
@@ -292,18 +293,24 @@ def test_items_of_one_loop_are_decoded_by_the_function_of_their_attention() -> N
     """Stages that are alike are one call, which takes what the item's attention gives; others are a branch.
     What an attention has not is 0 in the struct, without a word in its function."""
     made = program([joint(Core.AIC)], [joint(Core.AIV)])
-    (own, share), lines, stages = written(made)
+    (own, share, at_place), lines, stages = written(made)
     assert (own.name, share.name) == ("DecodeItemForKey", "DecodeItemForKeyShare")
     assert own.parameters == share.parameters == ("int64_t turn",)
     assert own.lines[0] == "Item found{};" and not any("rows" in line for line in own.lines)
     assert share.lines[0] == "Item found;" and "found.rows = found.kvHead * 3;" in share.lines
-    at = lines.index("const int64_t turn = place / 2;")
-    assert lines[at - 1 :] == [
+    assert (at_place.name, at_place.parameters) == ("ItemAt", ("int64_t place",))
+    assert list(at_place.lines) == [
         "const bool overKey = place % 2 == 0;",
         "const int64_t turn = place / 2;",
-        "const Item work = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);",
-        "LoadTile(overKey ? keyOperands : keyShareOperands, work);",
-        "if (overKey) {",
+        "Item found = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);",
+        "found.overKey = overKey;",
+        "return found;",
+    ]
+    at = lines.index("const Item work = ItemAt(place);")
+    assert lines[at:] == [
+        "const Item work = ItemAt(place);",
+        "LoadTile(work.overKey ? keyOperands : keyShareOperands, work);",
+        "if (work.overKey) {",
         "OwnForKey(work);",
         "} else {",
         "OwnForKeyShare(work);",
@@ -311,6 +318,48 @@ def test_items_of_one_loop_are_decoded_by_the_function_of_their_attention() -> N
         "}",
     ]
     assert [each.name for each in stages] == ["LoadTile", "OwnForKey", "OwnForKeyShare"]
+
+
+def test_what_the_order_of_items_is_made_of_is_asked_for_once() -> None:
+    """Both kinds of core ask one function; what is a step on the way to that is a local of it."""
+    first, between, end = Symbol("firstItem"), Symbol("between"), Symbol("placesEnd")
+    lets = (
+        Let(symbol=between, value=ITEMS["Key"].symbol * 2, why="twice as many"),
+        Let(symbol=first, value=between + 1),
+        Let(symbol=end, value=first + 3),
+    )
+
+    def ordered(core: Core) -> list[Statement]:
+        made = joint(core)
+        over, _, *rest = made.body.body
+        at = Let(symbol=TURN, value=PLACE + first)
+        return [*lets, replace(made, end=end, body=seq(over, at, *rest))]
+
+    made = program(ordered(Core.AIC), ordered(Core.AIV))
+    order = item_decodings(made).order
+    assert order is not None
+    functions, lines, _ = written(made)
+    assert functions[-1].parameters == ("const ItemOrder &order", "int64_t place")
+    assert "const int64_t turn = place + order.firstItem;" in functions[-1].lines
+    assert order.struct == ("int64_t firstItem;",)
+    assert list(order.making(Spelling(made)).lines) == [
+        "ItemOrder found;",
+        "// twice as many",
+        f"const int64_t between = {Spelling(made).expr(ITEMS['Key'].symbol * 2)};",
+        "found.firstItem = between + 1;",
+        "return found;",
+    ]
+    at = lines.index("const ItemOrder order = OrderOfItems();")
+    assert lines[at + 1] == "const int64_t placesEnd = order.firstItem + 3;"
+    assert "const Item work = ItemAt(order, place);" in lines
+
+
+def test_items_that_both_kinds_of_core_take_in_different_orders_are_an_error() -> None:
+    other = joint(Core.AIV)
+    _, *rest = other.body.body
+    other = replace(other, body=seq(Let(symbol=OVER, value=PLACE % 2 == 1), *rest))
+    with pytest.raises(InternalError, match="in different orders"):
+        item_decodings(program([joint(Core.AIC)], [other]))
 
 
 @lru_cache(maxsize=1)
@@ -323,8 +372,10 @@ def test_own_and_shared_keys_are_decoded_once_each() -> None:
     source = relay()
     for name in ("Key", "KeyShare"):
         assert source.count(f"Item DecodeItemFor{name}(int64_t turn)") == 1
-    one = "items_[itemSlot] = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);"
-    assert source.count(one) == 2
+    assert source.count("overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);") == 1
+    assert source.count("items_[itemSlot] = ItemAt(order, place);") == 2
+    assert source.count("const ItemOrder order = OrderOfItems();") == 2
+    assert source.count("int64_t placesBetween =") == source.count("int64_t before =") == 1
     assert source.count("memberRows_[found.memberPlace + membersFound++] = candidate;") == 1
     assert source.count("Item items_[kRing];") == 1
     (struct,) = re.findall(r"struct Item \{\n(.*?)\n    \};", source, re.DOTALL)

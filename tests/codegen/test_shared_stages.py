@@ -250,7 +250,7 @@ def test_the_stages_of_both_attentions_of_relay_are_one_function_each() -> None:
         assert functions.count(stem) == 1
         assert [name for name in functions if name.startswith(stem)] == [stem]
         assert len(re.findall(rf"^ +{stem}\(", source, re.M)) == 1
-    assert source.count("Tile(overKey ? keyOperands : keyShareOperands, work, ") == 1
+    assert source.count("Tile(work.overKey ? keyOperands : keyShareOperands, work, ") == 1
     assert source.count("\n") < 1300
 
 

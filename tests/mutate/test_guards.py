@@ -33,7 +33,7 @@ for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {{
 }}"""
 
 
-PLACES = """const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
+PLACES = """const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
 for (int64_t place = 0; place < placesEnd; ++place) {{
     {}
 }}"""
@@ -44,7 +44,7 @@ def test_turns_that_do_nothing_may_be_more() -> None:
     writes = "if (earlier.tile == work.steps - 1) { WriteRows(); }"
     assert made(TURNS.format(writes)) == ["(blockCount_)", "(tiling_.items)"]
     assert made(PLACES.format("Steps(turn);")) == ["(1)"]
-    assert made(PLACES.format(writes)) == ["(1)", "(itemsOfBlock)"]
+    assert made(PLACES.format(writes)) == ["(1)", "(order.itemsOfBlock)"]
 
 
 DOUBLING = """for (int64_t lanes = 64; lanes < kTileKeys; lanes *= 2) {

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from attndsl.base.errors import InternalError
+from attndsl.codegen.kernel.item_order import ItemOrder, item_order
+from attndsl.codegen.kernel.shared_stages import keys_of
 from attndsl.codegen.names.members import scalar
 from attndsl.expr import Const, Scope, Symbol
 from attndsl.lowering.emit.loop_scalars import ITEM_MEANINGS
@@ -83,9 +85,13 @@ class ItemDecoding:
 
 @dataclass(frozen=True, eq=False)
 class ItemDecodings:
-    """The decodings of a program's attentions, in program order; none where its cores share none."""
+    """The decodings of a program's attentions, in program order; none where its cores share none.
+
+    ``order``: of loops over the items of two attentions, which item comes when.
+    """
 
     each: tuple[ItemDecoding, ...] = ()
+    order: ItemOrder | None = None
 
     @cached_property
     def members(self) -> tuple[Symbol, ...]:
@@ -106,12 +112,19 @@ class ItemDecodings:
         found = (each.names for each in self.each if each.attention_name in ("", attention_name))
         return next(found, frozenset())
 
+    def is_over(self, symbol: Symbol) -> bool:
+        """Whether a member says whose the item is."""
+        return self.order is not None and symbol.same(self.order.over)
+
     def at(self, loop: For) -> tuple[ItemDecoding, ...]:
         """The decodings of a loop over items: one for each attention whose items it has."""
         return tuple(each for each in self.each if loop in each.loops)
 
     def meaning(self, symbol: Symbol) -> str:
         """What a member is: that of its name, else what it is read from, in each attention."""
+        if self.is_over(symbol):
+            first, second = (keys_of(each.attention_name) for each in self.each)
+            return f"its keys are those of {first}, not of {second}"
         values = (
             str(item.value)
             for decoding in self.each
@@ -137,8 +150,8 @@ def item_decodings(program: Program) -> ItemDecodings:
         return ItemDecodings()
     known = {field.name for field in program.fields} | {each.name for each in CORE_SCALARS}
     pairs = list(zip(cube, vector, strict=True))
-    if choices := [_choices(*pair) for pair in pairs if choice_of(pair[0]) is not None]:
-        return ItemDecodings(tuple(choices[0])) if len(pairs) == 1 else ItemDecodings()
+    if any(choice_of(loop) is not None for loop in cube):
+        return _of_both(program, cube[0], vector[0]) if len(pairs) == 1 else ItemDecodings()
     alike = [_alike_at_first(*pair, known) for pair in pairs]
     if any(len(each) < _FEWEST for each in alike):
         return ItemDecodings()
@@ -164,8 +177,16 @@ def choice_of(loop: For) -> Either | None:
     return next((item for item in loop.body.body if isinstance(item, Either)), None)
 
 
-def _choices(first: For, second: For) -> Iterator[ItemDecoding]:
-    """The decodings of loops over the items of two attentions. What one has not is 0 in the struct."""
+def _of_both(program: Program, first: For, second: For) -> ItemDecodings:
+    """The decodings of loops over the items of two attentions, and their order."""
+    choices = [choice for loop in (first, second) if (choice := choice_of(loop)) is not None]
+    trees = program.cores[Core.AIC], program.cores[Core.AIV]
+    order = item_order(trees, (first, second), choices)
+    return ItemDecodings(tuple(_choices(first, second, order.over)), order)
+
+
+def _choices(first: For, second: For, over: Symbol) -> Iterator[ItemDecoding]:
+    """The decodings of each attention. What one has not is 0 in the struct, which says whose the item is."""
     cube, vector = choice_of(first), choice_of(second)
     if cube is None or vector is None or not Comparison().same(cube, vector):
         raise InternalError("cube and vector cores choose between items in different ways")
@@ -175,7 +196,7 @@ def _choices(first: For, second: For) -> Iterator[ItemDecoding]:
         (given,) = (symbol for name, symbol in free(side).items() if name in in_front)
         members = [symbol for symbol in _scalars(statements) if symbol.name in defined(cube)]
         yield ItemDecoding(
-            (first, second), _function(statements, attention), tuple(members), given, (cube, vector)
+            (first, second), _function(statements, attention), (over, *members), given, (cube, vector)
         )
 
 

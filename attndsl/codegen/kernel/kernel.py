@@ -127,6 +127,8 @@ class KernelText:
     tensors: tuple[TensorMember, ...]
     lists: tuple[DecodedLists, ...]
     item: tuple[str, ...]
+    order: tuple[str, ...]
+    ordering: tuple[Function, ...]
     decodings: tuple[Function, ...]
     half: tuple[str, ...]
     half_parameters: tuple[str, ...]
@@ -200,6 +202,8 @@ def kernel_text(compiled: Compiled, others: Sequence[Compiled] = (), name: str =
         tensors=tuple(_tensors(program, names, spelling)),
         lists=list_decodings(program, names),
         item=tuple(_item_members(decodings)),
+        order=() if decodings.order is None else decodings.order.struct,
+        ordering=tuple(each.making(spelling) for each in (decodings.order,) if each and each.members),
         decodings=tuple(cube.decodings()),
         half=halves.struct,
         half_parameters=halves.parameters,
@@ -376,7 +380,8 @@ def _item_members(decodings: ItemDecodings) -> Iterator[str]:
         having = [each for each in decodings.each if symbol.name in each.names]
         alone = " and ".join(keys_of(each.attention_name) for each in having)
         whose = f", over {alone}" if len(having) < len(decodings.each) else ""
-        yield f"int64_t {scalar(symbol)};  // {comment(decodings.meaning(symbol))}{whose}"
+        ctype = "bool" if decodings.is_over(symbol) else "int64_t"
+        yield f"{ctype} {scalar(symbol)};  // {comment(decodings.meaning(symbol))}{whose}"
 
 
 def _buffer_members(program: Program, spelling: Spelling) -> Iterator[str]:

@@ -35,6 +35,7 @@ from attndsl.codegen.kernel.item_decoding import (
     ItemDecodings,
     taken_from_item,
 )
+from attndsl.codegen.kernel.item_order import ORDER
 from attndsl.codegen.kernel.kept_steps import (
     KEPT_ITEMS,
     is_otherwise,
@@ -43,6 +44,7 @@ from attndsl.codegen.kernel.kept_steps import (
     kept_struct,
     shared_earlier,
 )
+from attndsl.codegen.kernel.let_text import let_lines
 from attndsl.codegen.kernel.partial_merges import PartialMerge, with_partial_merges
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages, keys_of
@@ -55,7 +57,7 @@ from attndsl.codegen.names.members import (
     slots_constant,
 )
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Scope, Select, Symbol
+from attndsl.expr import Const, Scope, Symbol
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -67,7 +69,6 @@ from attndsl.tile.statements import (
     Barrier,
     Collect,
     Earlier,
-    Either,
     For,
     Handed,
     If,
@@ -92,8 +93,6 @@ _Held = tuple[tuple[Buffer, ...], ...]
 _INDENT = "    "
 _MODES = {BLOCK_MODE: "kBlockCores", DEVICE_MODE: "kAllCores"}
 """The runtime header's constants for the cores that wait for each other."""
-_MANY_CASES = 3
-"""Conditions of a definition that is written in branches, at least."""
 _EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
 """The locals that hold the scalars of an earlier step, its item, and the slot of the step."""
 
@@ -126,7 +125,7 @@ class Writer:
 
     def body(self, tree: Seq) -> tuple[str, ...]:
         """The lines of a tree, one level in."""
-        decoding = (each.function for each in self._decodings.each)
+        decoding = () if self._decodings.order else (each.function for each in self._decodings.each)
         declared = self._shared.declarations((*outer_stages(tree), *decoding))
         lines = (*declared, *self._lines(tree, ()))
         return tuple(_INDENT + line if line else line for line in lines)
@@ -144,8 +143,7 @@ class Writer:
         elif isinstance(statement, Note):
             yield f"// {statement.text}"
         elif isinstance(statement, Let):
-            yield from _reason(statement)
-            yield from self._let(statement)
+            yield from let_lines(statement, self._spelling)
         elif isinstance(statement, PickTensor):
             yield self._pick(statement)
         elif isinstance(statement, Collect):
@@ -179,6 +177,7 @@ class Writer:
         if scope is not None:
             scope |= {name for item in body for name in defined(item)}
         shared = shared_earlier(body)
+        order = self._decodings.order
         unless: Statement | None = None
         groups = [*grouped(body)]
         for group, following in zip_longest(groups, groups[1:]):
@@ -189,6 +188,10 @@ class Writer:
                 yield writer._event(first, writer._spelling.event(first), "SetAndWaitFlag")
             elif len(group) > 1:
                 yield from writer._each_slot(group)
+            elif order is not None and first in order.replaced:
+                if order.begins(first):
+                    yield order.declaration
+                    writer = writer._spelled(writer._spelling.with_scalars(order.spelled(ORDER)))
             elif isinstance(first, Let):
                 same = next((each for each in known if is_same_scalar(first, each)), None)
                 if same is not None and not binds_again(body, first.symbol, same.symbol):
@@ -229,25 +232,6 @@ class Writer:
             return
         yield "{"
         yield from (_INDENT + line for line in lines)
-        yield "}"
-
-    def _let(self, let: Let) -> Iterator[str]:
-        """A definition; one that chooses by many conditions in branches, where a number is left without them.
-
-        A choice inside a choice inside a choice is hard to read, and any other rest may not hold before.
-        """
-        cases, rest, expr = list[Select](), let.value, self._spelling.expr
-        while isinstance(rest, Select):
-            cases.append(rest)
-            rest = rest.otherwise
-        if len(cases) < _MANY_CASES or not isinstance(rest, Const):
-            yield f"{_declared(let)} = {expr(let.value)};"
-            return
-        name = scalar(let.symbol)
-        yield f"int64_t {name} = {expr(rest)};"
-        for place, case in enumerate(cases):
-            yield f"{'} else ' if place else ''}if ({expr(case.condition)}) {{"
-            yield f"{_INDENT}{name} = {expr(case.then)};"
         yield "}"
 
     def _pick(self, statement: PickTensor) -> str:
@@ -406,16 +390,12 @@ class Writer:
 
     def _decoded(self, loop: For, held: _Held, decodings: Sequence[ItemDecoding]) -> Iterator[str]:
         """The body of a loop over items, which begins with what all cores decode alike; in a loop over the
-        items of two attentions behind what tells whose item comes."""
+        items of two attentions with the item of a place."""
         first, known = decodings[0], decodings[0].known()
         rest, call = first.rest(loop), self._decoding_call(first)
-        if first.choice:
-            place, choice = next((at, each) for at, each in enumerate(loop.body.body) if each in first.choice)
-            in_front, rest, known = Seq(body=rest.body[:place]), Seq(body=rest.body[place + 1 :]), []
-            yield from self._sequence(in_front, held, None)
-            assert isinstance(choice, Either)
-            other = self._decoding_call(decodings[1])
-            call = f"{self._spelling.expr(choice.condition)} ? {call} : {other}"
+        if (order := self._decodings.order) is not None:
+            place = next(at for at, each in enumerate(loop.body.body) if each in first.choice)
+            rest, call, known = Seq(body=rest.body[place + 1 :]), order.call, []
         keeps = [item for item in loop.body.walk() if isinstance(item, KeepScalars)]
         if any(kept_scalars(keep, self._decodings)[0] for keep in keeps):
             runs, depth = (self._spelling.expr(each) for each in (keeps[0].steps.runs, keeps[0].steps.depth))
@@ -452,6 +432,10 @@ class Writer:
                 parameters=(*parameters, f"int64_t {scalar(decoding.given)}"),
                 lines=tuple(self._spelled(spelling)._decoding_lines(decoding)),
             )
+        if (order := self._decodings.order) is not None:
+            first, second = map(self._decoding_call, self._decodings.each)
+            declared = self._shared.declarations(each.function for each in self._decodings.each)
+            yield order.finding(self._spelling, STRUCT, declared, (first, second))
 
     def _decoding_lines(self, decoding: ItemDecoding) -> Iterator[str]:
         """The body of the function that decodes an item."""
@@ -461,9 +445,7 @@ class Writer:
         yield f"{STRUCT} {FOUND}{'' if complete else '{}'};"
         for item in decoding.statements:
             if isinstance(item, Let):
-                yield from _reason(item)
-                place = places.get(item.symbol.name) or _declared(item)
-                yield f"{place} = {writer._spelling.expr(item.value)};"
+                yield from let_lines(item, writer._spelling, places.get(item.symbol.name))
             else:
                 yield from writer._collect(item)
         yield f"return {FOUND};"
@@ -591,12 +573,3 @@ class Writer:
             return "", {}, tuple(scalars)
         members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
         return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
-
-
-def _declared(let: Let) -> str:
-    return f"const {'bool' if let.is_condition else 'int64_t'} {scalar(let.symbol)}"
-
-
-def _reason(let: Let) -> Iterator[str]:
-    if let.why:
-        yield f"// {let.why}"

@@ -172,45 +172,16 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        const int64_t itemsOfBlockKey =
-            CeilDiv(MaxOf(tiling_.itemsKey - blockIndex_, 0), blockCount_);
-        const int64_t firstItemKeyShare =
-            (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
-        const int64_t itemsOfBlockKeyShare =
-            CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
-        const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
-        // places from an item over keyShare to the next; these need L2 most, so blocks have them in
-        // turn
-        const int64_t placesBetween = (itemsOfBlock + 1) / (itemsOfBlockKeyShare + 1);
-        // blocks whose items have the same keys keep step
-        const int64_t firstOfKeys =
-            firstItemKeyShare - firstItemKeyShare % (tiling_.headTiles * tiling_.memberTiles);
-        const int64_t placesSooner =
-            placesBetween * (2 * firstOfKeys + 1) / (2 * blockCount_) - placesBetween / 2;
+        const ItemOrder order = OrderOfItems();
         // One turn more than the block has items: it drains the pipeline.
-        const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
+        const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
-            // items over keyShare stand evenly among the others: so many come before this place,
-            // and the next one
-            const int64_t before =
-                MinOf(MaxOf((place + 1 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
-                    / (itemsOfBlock + 1),
-                    itemsOfBlockKeyShare);
-            const int64_t after =
-                MinOf(MaxOf((place + 2 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
-                    / (itemsOfBlock + 1),
-                    itemsOfBlockKeyShare);
-            const bool overKey = after == before || before == itemsOfBlockKeyShare;
-            const int64_t turn =
-                overKey
-                    ? blockIndex_ + (place - before) * blockCount_
-                    : firstItemKeyShare + before * blockCount_;
             // The item takes this place when its first step begins.
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
-            items_[itemSlot] = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);
+            items_[itemSlot] = ItemAt(order, place);
             const Item &work = items_[itemSlot];
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            if (overKey) {
+            if (work.overKey) {
                 LoadQueryForKey(work);
             } else {
                 LoadQueryForKeyShare(work);
@@ -220,18 +191,17 @@ private:
                 const int64_t slot = stepsBegun_++ % kRing;
                 itemsBegun_ += tile == 0;
                 cubeSteps_[slot].tile = tile;
-                cubeSteps_[slot].overKey = overKey;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 if (tile < work.tiles) {
-                    ScoreTile(overKey ? keyOperands : keyShareOperands, work, tile, slot);
+                    ScoreTile(work.overKey ? keyOperands : keyShareOperands, work, tile, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const CubeStep &earlier = cubeSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
-                        WeightedTile(earlier.overKey ? keyOperands : keyShareOperands, earlierWork,
-                            earlier.tile, earlierSlot);
+                        WeightedTile(earlierWork.overKey ? keyOperands : keyShareOperands,
+                            earlierWork, earlier.tile, earlierSlot);
                     }
                 }
             }
@@ -261,42 +231,13 @@ private:
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        const int64_t itemsOfBlockKey =
-            CeilDiv(MaxOf(tiling_.itemsKey - blockIndex_, 0), blockCount_);
-        const int64_t firstItemKeyShare =
-            (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
-        const int64_t itemsOfBlockKeyShare =
-            CeilDiv(MaxOf(tiling_.itemsKeyShare - firstItemKeyShare, 0), blockCount_);
-        const int64_t itemsOfBlock = itemsOfBlockKey + itemsOfBlockKeyShare;
-        // places from an item over keyShare to the next; these need L2 most, so blocks have them in
-        // turn
-        const int64_t placesBetween = (itemsOfBlock + 1) / (itemsOfBlockKeyShare + 1);
-        // blocks whose items have the same keys keep step
-        const int64_t firstOfKeys =
-            firstItemKeyShare - firstItemKeyShare % (tiling_.headTiles * tiling_.memberTiles);
-        const int64_t placesSooner =
-            placesBetween * (2 * firstOfKeys + 1) / (2 * blockCount_) - placesBetween / 2;
+        const ItemOrder order = OrderOfItems();
         // One turn more than the block has items: it drains the pipeline.
-        const int64_t placesEnd = itemsOfBlock + MinOf(itemsOfBlock, 1);
+        const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
-            // items over keyShare stand evenly among the others: so many come before this place,
-            // and the next one
-            const int64_t before =
-                MinOf(MaxOf((place + 1 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
-                    / (itemsOfBlock + 1),
-                    itemsOfBlockKeyShare);
-            const int64_t after =
-                MinOf(MaxOf((place + 2 + placesSooner) * (itemsOfBlockKeyShare + 1) - 1, 0)
-                    / (itemsOfBlock + 1),
-                    itemsOfBlockKeyShare);
-            const bool overKey = after == before || before == itemsOfBlockKeyShare;
-            const int64_t turn =
-                overKey
-                    ? blockIndex_ + (place - before) * blockCount_
-                    : firstItemKeyShare + before * blockCount_;
             // The item takes this place when its first step begins.
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
-            items_[itemSlot] = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);
+            items_[itemSlot] = ItemAt(order, place);
             const Item &work = items_[itemSlot];
             const int64_t rowsPerCore = CeilDiv(work.taskRows, kVectorCores);
             const int64_t rowBegin = MinOf(subBlock_ * rowsPerCore, work.taskRows);
@@ -307,9 +248,8 @@ private:
                 vectorSteps_[slot].tile = tile;
                 vectorSteps_[slot].rows = rows;
                 vectorSteps_[slot].rowBegin = rowBegin;
-                vectorSteps_[slot].overKey = overKey;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                if (overKey && tile < work.tiles && stepsBegun_ <= kRing) {
+                if (work.overKey && tile < work.tiles && stepsBegun_ <= kRing) {
                     WarmScores(slot);
                 }
                 if (tile == 0) {
@@ -329,7 +269,7 @@ private:
                         UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
-                        if (earlier.overKey) {
+                        if (earlierWork.overKey) {
                             WriteRowsForKey(earlierWork, earlier.itemSlot, earlier.rowBegin,
                                 earlier.rows);
                         } else {
@@ -411,6 +351,7 @@ private:
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
     struct Item {
+        bool overKey;  // its keys are those of key, not of keyShare
         int64_t split;  // its part of the keys of the task
         int64_t kvHead;  // key/value head
         int64_t batch;  // batch row
@@ -426,6 +367,37 @@ private:
         int64_t memberPlace;  // where its members begin in memberRows, over keyShare
         int64_t members;  // batch rows of the task, over keyShare
     };
+
+    // The order in which a block takes its items, those of both attentions.
+    struct ItemOrder {
+        int64_t firstItemKeyShare;
+        int64_t itemsOfBlockKeyShare;
+        int64_t itemsOfBlock;
+        int64_t placesSooner;
+    };
+
+    // The order of the block's items, as cube and vector cores take them.
+    __aicore__ inline ItemOrder OrderOfItems()
+    {
+        ItemOrder found;
+        const int64_t itemsOfBlockKey =
+            CeilDiv(MaxOf(tiling_.itemsKey - blockIndex_, 0), blockCount_);
+        found.firstItemKeyShare =
+            (blockIndex_ + blockCount_ - tiling_.itemsKey % blockCount_) % blockCount_;
+        found.itemsOfBlockKeyShare =
+            CeilDiv(MaxOf(tiling_.itemsKeyShare - found.firstItemKeyShare, 0), blockCount_);
+        found.itemsOfBlock = itemsOfBlockKey + found.itemsOfBlockKeyShare;
+        // places from an item over keyShare to the next; these need L2 most, so blocks have them in
+        // turn
+        const int64_t placesBetween = (found.itemsOfBlock + 1) / (found.itemsOfBlockKeyShare + 1);
+        // blocks whose items have the same keys keep step
+        const int64_t firstOfKeys =
+            found.firstItemKeyShare
+                - found.firstItemKeyShare % (tiling_.headTiles * tiling_.memberTiles);
+        found.placesSooner =
+            placesBetween * (2 * firstOfKeys + 1) / (2 * blockCount_) - placesBetween / 2;
+        return found;
+    }
 
     // An item of the attention over key.
     __aicore__ inline Item DecodeItemForKey(int64_t turn)
@@ -498,6 +470,29 @@ private:
         found.tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
         found.steps = found.taskRows == 0 ? 0 : MaxOf(found.tiles, 1);
         found.keyEntry = listEntry;
+        return found;
+    }
+
+    // The item at a place of the order. Behind the last one there is one without keys.
+    __aicore__ inline Item ItemAt(const ItemOrder &order, int64_t place)
+    {
+        // items over keyShare stand evenly among the others: so many come before this place, and
+        // the next one
+        const int64_t before =
+            MinOf(MaxOf((place + 1 + order.placesSooner) * (order.itemsOfBlockKeyShare + 1) - 1, 0)
+                / (order.itemsOfBlock + 1),
+                order.itemsOfBlockKeyShare);
+        const int64_t after =
+            MinOf(MaxOf((place + 2 + order.placesSooner) * (order.itemsOfBlockKeyShare + 1) - 1, 0)
+                / (order.itemsOfBlock + 1),
+                order.itemsOfBlockKeyShare);
+        const bool overKey = after == before || before == order.itemsOfBlockKeyShare;
+        const int64_t turn =
+            overKey
+                ? blockIndex_ + (place - before) * blockCount_
+                : order.firstItemKeyShare + before * blockCount_;
+        Item found = overKey ? DecodeItemForKey(turn) : DecodeItemForKeyShare(turn);
+        found.overKey = overKey;
         return found;
     }
 
@@ -1039,10 +1034,10 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, overKey, itemSlot;
+        int64_t tile, itemSlot;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, rowBegin, overKey, itemSlot;
+        int64_t tile, rows, rowBegin, itemSlot;
     } vectorSteps_[kRing]{};
     // An item keeps its place until its last step is finished. When one is decoded, at most
     // kPrefetch others have a step that is not: it takes a place that none of these has.
