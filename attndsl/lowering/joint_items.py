@@ -25,6 +25,7 @@ from attndsl.lowering.attention.item_turns import turn_of, turns
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.attention.warm_slots import warm_in_steps, warms_in_steps
+from attndsl.lowering.common_stages import common_stage
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.phases import PHASES, Place
@@ -279,10 +280,13 @@ def _either_tiles(over: Symbol, first: Pipelined, second: Pipelined) -> Pipeline
 
 
 def _either(over: Symbol, first: Stage, second: Stage) -> Stage:
-    """One of two stages; one stage where they are equal."""
+    """One of two stages; one stage where they are equal, or differ in a part."""
     if first.stem != second.stem or first.core is not second.core:
         raise InternalError(f"{first.name} and {second.name} stand in one place")
     if Comparison().same_fields(first, second, frozenset({"name", "attention_name"})):
         return replace(first, name=first.stem, attention_name="")
+    common = common_stage(over, first, second)
+    if common is not None:
+        return common
     branch = If(condition=over, then=seq(first), otherwise=seq(second), where=first.where)
     return EitherStage(name=first.stem, core=first.core, doc=first.doc, body=seq(branch), where=first.where)

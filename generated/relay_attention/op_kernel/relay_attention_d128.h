@@ -11,15 +11,14 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  WarmScores           tile t              first kRing steps
- *   AIV  StartRows            tile t              first tile of an item
- *   AIC  ScoreTile            tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile          tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile         tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
- *   AIV  StartSums            tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile           tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteRowsForKey      tile t - kPrefetch  last tile of an item, items over key
- *   AIV  WriteRowsForKeyShare tile t - kPrefetch  last tile of an item, items over keyShare
+ *   AIV  WarmScores    tile t              first kRing steps
+ *   AIV  StartRows     tile t              first tile of an item
+ *   AIC  ScoreTile     tile t              sets kScoreRingReady
+ *   AIV  SoftmaxTile   tile t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile  tile t - kPrefetch  waits for kProbRingReady, sets kOutRingReady
+ *   AIV  StartSums     tile t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile    tile t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteRows     tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
  * kernel does not rely on the compiler's automatic synchronization.
@@ -181,11 +180,7 @@ private:
             items_[itemSlot] = ItemAt(order, place);
             const Item &work = items_[itemSlot];
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
-            if (work.overKey) {
-                LoadQueryForKey(work);
-            } else {
-                LoadQueryForKeyShare(work);
-            }
+            LoadQuery(work);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
             for (int64_t tile = 0; tile < work.steps; ++tile) {
                 const int64_t slot = stepsBegun_++ % kRing;
@@ -269,13 +264,7 @@ private:
                         UpdateTile(earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
-                        if (earlierWork.overKey) {
-                            WriteRowsForKey(earlierWork, earlier.itemSlot, earlier.rowBegin,
-                                earlier.rows);
-                        } else {
-                            WriteRowsForKeyShare(earlierWork, earlier.itemSlot, earlier.rowBegin,
-                                earlier.rows);
-                        }
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -503,27 +492,24 @@ private:
     }
 
     // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryForKey(const Item &work)
+    __aicore__ inline void LoadQuery(const Item &work)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
         if (work.tiles > 0) {
-            LoadNz(queryL1,
-                queryGm_[work.batch * tiling_.queryStrideB + work.firstHead * tiling_.queryStrideN],
-                work.heads, tiling_.headDim, tiling_.queryStrideN, work.rowFractals * kFractal);
-        }
-    }
-
-    // Query rows of the task from global memory to L1.
-    __aicore__ inline void LoadQueryForKeyShare(const Item &work)
-    {
-        auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
-        if (work.tiles > 0) {
-            for (int64_t member = 0; member < work.members; ++member) {
-                const int64_t rowBatch = memberRows_[work.memberPlace + member];
-                LoadNz(queryL1[member * work.heads * kFractal],
-                    queryGm_[rowBatch * tiling_.queryStrideB
+            if (work.overKey) {
+                LoadNz(queryL1,
+                    queryGm_[work.batch * tiling_.queryStrideB
                         + work.firstHead * tiling_.queryStrideN],
                     work.heads, tiling_.headDim, tiling_.queryStrideN, work.rowFractals * kFractal);
+            } else {
+                for (int64_t member = 0; member < work.members; ++member) {
+                    const int64_t rowBatch = memberRows_[work.memberPlace + member];
+                    LoadNz(queryL1[member * work.heads * kFractal],
+                        queryGm_[rowBatch * tiling_.queryStrideB
+                            + work.firstHead * tiling_.queryStrideN],
+                        work.heads, tiling_.headDim, tiling_.queryStrideN,
+                        work.rowFractals * kFractal);
+                }
             }
         }
     }
@@ -841,56 +827,8 @@ private:
     }
 
     // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
-    __aicore__ inline void WriteRowsForKey(const Item &work, int64_t itemSlot, int64_t rowBegin,
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t rowBegin,
         int64_t rows)
-    {
-        PipeBarrier<PIPE_V>();
-        for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
-            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-            const int64_t head = work.firstHead + rowBegin + r0;
-            // Rows leave from partial, where sums arrive: UB has no room for a buffer of their own.
-            // So loads (MTE2), V and stores (MTE3) take turns at it, each pair of pipes by events
-            // of its own.
-            auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
-            auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
-            WaitFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-            {
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + itemSlot * kRowsPerVector],
-                    kResultRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + itemSlot * kRowsPerVector],
-                    kResultRowsPerStep);
-                WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
-                WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
-                SetFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                const int64_t partialRow =
-                    work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
-                WaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                StoreRows(partialMaxKeyGm_[partialRow * kBlockLanes], maxOut, stepRows, kBlockLanes,
-                    kBlockLanes, kBlockLanes);
-                StoreRows(partialSumKeyGm_[partialRow * kBlockLanes], sumOut, stepRows, kBlockLanes,
-                    kBlockLanes, kBlockLanes);
-                StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, stepRows,
-                    kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
-                SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
-            }
-            SetFlag<HardEvent::MTE3_V>(kMaxOutFree + maxOutSlot_);
-            maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
-        }
-    }
-
-    // Rows of a finished item: maxima, sums and weighted sums, to be merged after all items.
-    __aicore__ inline void WriteRowsForKeyShare(const Item &work, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
     {
         for (int64_t r0 = 0; r0 < rows; r0 += kResultRowsPerStep) {
             const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
@@ -915,24 +853,38 @@ private:
                 CopyLanes(partial, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V + partialSlot_);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                for (int64_t run = (rowBegin + r0) / work.heads;
-                     run < CeilDiv(rowBegin + r0 + stepRows, work.heads);
-                     ++run) {
-                    const int64_t row = MaxOf(0, run * work.heads - (rowBegin + r0));
-                    const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * work.heads - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t rowBatch =
-                        memberRows_[work.memberPlace + (rowBegin + r0 + row) / work.heads];
+                if (work.overKey) {
+                    const int64_t head = work.firstHead + rowBegin + r0;
                     const int64_t partialRow =
-                        work.split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
-                    StoreRows(partialMaxKeyShareGm_[partialRow * kBlockLanes],
-                        maxOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes, kBlockLanes);
-                    StoreRows(partialSumKeyShareGm_[partialRow * kBlockLanes],
-                        sumOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes, kBlockLanes);
-                    StoreRows(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
-                        partial[row * kPaddedHeadSize], runRows, kPaddedHeadSize, kPaddedHeadSize,
-                        kPaddedHeadSize);
+                        work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
+                    StoreRows(partialMaxKeyGm_[partialRow * kBlockLanes], maxOut, stepRows,
+                        kBlockLanes, kBlockLanes, kBlockLanes);
+                    StoreRows(partialSumKeyGm_[partialRow * kBlockLanes], sumOut, stepRows,
+                        kBlockLanes, kBlockLanes, kBlockLanes);
+                    StoreRows(partialOutKeyGm_[partialRow * kPaddedHeadSize], partial, stepRows,
+                        kPaddedHeadSize, kPaddedHeadSize, kPaddedHeadSize);
+                } else {
+                    for (int64_t run = (rowBegin + r0) / work.heads;
+                         run < CeilDiv(rowBegin + r0 + stepRows, work.heads);
+                         ++run) {
+                        const int64_t row = MaxOf(0, run * work.heads - (rowBegin + r0));
+                        const int64_t runRows =
+                            MinOf(stepRows, (run + 1) * work.heads - (rowBegin + r0)) - row;
+                        const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                        const int64_t rowBatch =
+                            memberRows_[work.memberPlace + (rowBegin + r0 + row) / work.heads];
+                        const int64_t partialRow =
+                            work.split * tiling_.rowTotal + rowBatch * tiling_.queryHeads + head;
+                        StoreRows(partialMaxKeyShareGm_[partialRow * kBlockLanes],
+                            maxOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes,
+                            kBlockLanes);
+                        StoreRows(partialSumKeyShareGm_[partialRow * kBlockLanes],
+                            sumOut[row * kBlockLanes], runRows, kBlockLanes, kBlockLanes,
+                            kBlockLanes);
+                        StoreRows(partialOutKeyShareGm_[partialRow * kPaddedHeadSize],
+                            partial[row * kPaddedHeadSize], runRows, kPaddedHeadSize,
+                            kPaddedHeadSize, kPaddedHeadSize);
+                    }
                 }
                 SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
                 WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
