@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, before_all_blocks
+from attndsl.mutate.planned_kernels import told_of_kernels
 from attndsl.mutate.scratch import are_scratch
 from attndsl.mutate.source_model import SourceModel, Span, closing_brace
 from attndsl.mutate.turns import buffers_of, makes_buffer, over_in_time
@@ -42,7 +43,6 @@ _PLACE = re.compile(r"\bk\w+At\b")
 _BRANCH = re.compile(r"if \(tiling_\.splits == 1\)\s*\Z")
 _ELSE = re.compile(r"\s*else\s*\{")
 _SPLITS = re.compile(r"tiling\.splits = ([^;]*);")
-_FIXED_SPLITS = re.compile(r"choice\.kernel\.fixedSplits = ([^;]*);")
 _FEW_SPLITS = (
     "problem.startTogether ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1",
     "1",
@@ -204,7 +204,8 @@ def splits_leave_one_item(plan: str) -> bool:
     """Whether a plan splits keys only where each block then has one item: into as many parts as there are
     cores for each task, at most."""
     text = " ".join(plan.split())
-    fixed = set(_FIXED_SPLITS.findall(text)) == {"1"}
+    told = told_of_kernels(text).values()
+    fixed = {each["fixedSplits"] for each in told if "fixedSplits" in each} == {"1"}
     few = (*_FEW_SPLITS, "kernel.fixedSplits") if fixed else _FEW_SPLITS
     splits = _SPLITS.findall(text)
     return bool(splits) and all(each in few for each in splits) and all(each in text for each in _SHARED)

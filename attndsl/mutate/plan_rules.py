@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from attndsl.mutate.defects import COMPARISON, FLIPPED, Defect, Rule, flipped
 from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.planned_kernels import told_of_kernels
 from attndsl.mutate.source_model import SourceModel, Span, StatementText, closing_brace
 
 BATCH_MODE, BUCKET, WORKSPACE, SPLITS, PLAN_STRIDE = (
@@ -25,10 +26,10 @@ _NAMED = re.compile(r"const bool (\w+) =\s*([^?]*&&[^?]*);", re.DOTALL)
 _KEY = re.compile(r"\bKey::(\w+)")
 _SWITCH = re.compile(r"switch \((problem\.\w+Layout)\)")
 _CASE = re.compile(r"\bcase ((?:\w+::)*\w+):(?!:)")
-_PICKED = re.compile(r"\bchoice\.kernel\.\w+ = &(\w+);")
+_PICKED = re.compile(r"\bchoice\.kernel = kernels::(\w+)\(\);")
 _COMPUTED = re.compile(r"\btiling\.(\w+) =")
 _EQUAL = re.compile(r"(?<= )(==)(?= values::)")
-_MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) ="), re.compile(r"(?<!\.)\bkernel\.(\w+)")
+_MEMBER, _USED = re.compile(r"\bchoice\.kernel\.(\w+) = ([^;]*);"), re.compile(r"(?<!\.)\bkernel\.(\w+)")
 _TOLD = re.compile(r"(?<!\.)\bkernel\.(\w+) > 0\s*\?")
 """What decides by whether the plan is told something of a kernel, which is 0 otherwise."""
 _GIVEN = re.compile(r"\bproblem\.(\w+Given) (==|!=) 0(\s*\?)?")
@@ -150,7 +151,10 @@ def kernels_of_function(source: SourceModel, place: Span) -> frozenset[str] | No
     statement = source.statement_at(place.start)
     if statement is None:
         return None
-    found = {name: set(_PICKED.findall(source.code_at(body))) for name, _, body in _branches(source)}
+    found = {
+        name: {each.removeprefix("&") for each in members.values() if each.startswith("&")}
+        for name, members in _told(source).items()
+    }
     picked = {name for functions in found.values() for name in functions}
     using = {name for name in picked if statement.function in source.reached(name)}
     return frozenset(name for name, own in found.items() if own & using) if using else None
@@ -241,7 +245,18 @@ def _asked(source: SourceModel, head: StatementText) -> str:
 
 def members_of_kernels(source: SourceModel) -> Mapping[str, frozenset[str]]:
     """What the plan is told of a kernel, by names of tiling keys."""
-    return {name: frozenset(_MEMBER.findall(source.code_at(body))) for name, _, body in _branches(source)}
+    return {name: frozenset(members) for name, members in _told(source).items()}
+
+
+def _told(source: SourceModel) -> Mapping[str, Mapping[str, str]]:
+    """The values of what the plan is told of a kernel, by names of tiling keys: in the function that the
+    branch names, and in the branch."""
+    told, found = told_of_kernels(source.code), {}
+    for name, _, body in _branches(source):
+        text = source.code_at(body)
+        picked = _PICKED.search(text)
+        found[name] = {**(told[picked[1]] if picked else {}), **dict(_MEMBER.findall(text))}
+    return found
 
 
 def used_members(source: SourceModel, place: Span) -> frozenset[str]:

@@ -29,29 +29,33 @@ def planned(dtype: str, *features: str, ring: str = "schedule::kRing") -> Planne
 
 
 def test_kernels_of_two_dtypes_share_a_branch_that_asks_for_the_dtype_once() -> None:
-    found = dispatch([planned("float16"), planned("bfloat16")], WORDS)
+    found = dispatch([planned("float16"), planned("bfloat16")], WORDS, ["ring"])
     (branch,) = found.branches
     assert branch.key == PICKED.format("Key::kFloat16D64", "Key::kBfloat16D64")
     asked = [test for test in branch.test if "queryDtype" in test]
     assert len(asked) == 1 and "kFloat16" in asked[0] and "kBfloat16" in asked[0]
-    assert branch.members == (("ring", "schedule::kRing"),)
+    assert branch.members == ()
+    (known,) = found.kernels
+    assert (known.name, known.namespace, known.values) == (branch.kernel, "text_", ("schedule::kRing",))
 
 
 def test_a_number_that_differs_by_dtype_is_picked_by_it() -> None:
-    (branch,) = dispatch([planned("float16", ring="0"), planned("bfloat16", ring="1")], WORDS).branches
+    found = dispatch([planned("float16", ring="0"), planned("bfloat16", ring="1")], WORDS, ["ring"])
+    (branch,), (known,) = found.branches, found.kernels
+    assert known.values == ("0",)
     assert branch.members == (("ring", PICKED.format(0, 1)),)
 
 
 @pytest.mark.parametrize("change", [{"namespace": "other"}, {"function": "Tile2"}])
 def test_kernels_that_are_launched_otherwise_have_branches_of_their_own(change: dict[str, str]) -> None:
     other = replace(planned("bfloat16"), **change)  # type: ignore[arg-type]
-    found = dispatch([planned("float16"), other], WORDS)
+    found = dispatch([planned("float16"), other], WORDS, ["ring"])
     assert len(found.branches) == 2
 
 
 def test_what_all_kernels_ask_for_is_asked_once() -> None:
     kernels = [planned(dtype, *given) for dtype in ("float16", "bfloat16") for given in ((), ("pse_shift",))]
-    found = dispatch(kernels, WORDS)
+    found = dispatch(kernels, WORDS, ["ring"])
     assert [each.namespace for each in found.branches] == ["text_", "text_pse_shift"]
     assert "problem.D > 48 && problem.D <= 64" in found.common
     assert not any(test in found.common for each in found.branches for test in each.test)
@@ -68,7 +72,7 @@ def test_conditions_that_several_branches_ask_for_have_a_name() -> None:
         )
         text = f"text_{'_'.join(features)}"
         kernels.append(PlannedKernel(compile_operator(pa, special), "Tile", "BlocksWait", text, {}))
-    found = dispatch(kernels, problem_words(pa))
+    found = dispatch(kernels, problem_words(pa), [])
     ((name, text),) = found.named
     assert name == "valueIsTokensOrMerged" and "kTokens" in text and "kMerged" in text
     assert [name in branch.test for branch in found.branches] == [True, True, False]
@@ -77,26 +81,27 @@ def test_conditions_that_several_branches_ask_for_have_a_name() -> None:
 
 def test_functions_of_several_orders_are_named_in_the_rows() -> None:
     one, other = planned("float16"), replace(planned("float16", "pse_shift"), function="Tile2", waits="W2")
-    found = dispatch([one, other], WORDS)
+    found = dispatch([one, other], WORDS, ["ring"])
     assert (found.function, found.waits) == ("", "")
-    assert [dict(branch.members) for branch in found.branches] == [
-        {"ring": "schedule::kRing", "tile": "&Tile", "waits": "&BlocksWait"},
-        {"ring": "schedule::kRing", "tile": "&Tile2", "waits": "&W2"},
-    ]
+    assert not any(branch.members for branch in found.branches)
+    assert {each.name: each.values for each in found.kernels} == {
+        "OfText": ("schedule::kRing", "&Tile", "&BlocksWait"),
+        "OfTextPseShift": ("schedule::kRing", "&Tile2", "&W2"),
+    }
 
 
 def test_a_function_that_all_have_is_named_once() -> None:
     """Whether blocks wait for each other, though their tiling functions differ."""
     one, other = planned("float16"), replace(planned("float16", "pse_shift"), function="TileOther")
-    found = dispatch([one, other], WORDS)
+    found = dispatch([one, other], WORDS, ["ring"])
     assert (found.function, found.waits) == ("", "BlocksWait")
-    assert not any("waits" in dict(branch.members) for branch in found.branches)
+    assert [each.values[1:] for each in found.kernels] == [("&Tile",), ("&TileOther",)]
 
 
 def test_kernels_of_one_dtype_are_tried_in_their_order() -> None:
     """The second one of bfloat16 does not go in front of the first, which has no branch to share."""
     kernels = [planned("float16"), planned("bfloat16", "pse_shift"), planned("bfloat16")]
-    assert [each.namespace for each in dispatch(kernels, WORDS).branches] == [
+    assert [each.namespace for each in dispatch(kernels, WORDS, ["ring"]).branches] == [
         "text_",
         "text_pse_shift",
         "text_",

@@ -240,6 +240,15 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD64AttnMask()
+{
+    namespace schedule = incre_flash_attention_d64_attn_mask;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     IncreFlashAttentionTilingKey key{};
@@ -261,12 +270,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         (problem.kvPaddingSizeGiven == 0 || problem.actualSeqLengthsCount == 0) &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d64_attn_mask;
         choice.key = Key::kFloat16D64AttnMask;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD64AttnMask();
         return true;
     }
     return false;

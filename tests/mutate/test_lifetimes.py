@@ -101,7 +101,12 @@ def test_both_branches_or_no_wait_of_all_blocks_make_a_defect() -> None:
 def test_the_split_branch_comes_last_where_splits_leave_one_item() -> None:
     assert splits_leave_one_item(PLAN)
     assert not splits_leave_one_item(PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "splitsForAll"))
-    assert not splits_leave_one_item(PLAN + "tiling.splits = kernel.fixedSplits;")
+    fixed = "tiling.splits = kernel.fixedSplits;"
+    assert not splits_leave_one_item(PLAN + fixed)
+    told = "struct Kernel { int64_t ring = 0; int64_t fixedSplits = 0; };"
+    told += "constexpr Kernel Of() { return {3, 1}; }"
+    assert splits_leave_one_item(PLAN + fixed + told)
+    assert not splits_leave_one_item(PLAN + fixed + told.replace("3, 1", "3, 2"))
     assert not splits_leave_one_item(PLAN.replace("tiling.items, problem", "tiling.tasks, problem"))
 
 

@@ -9,16 +9,31 @@ from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import Span
 
 MEMBERS = """
+struct Kernel {
+    int64_t ring = 0;  // slots
+    int64_t fixedSplits = 0;  // what it is always
+};
+namespace kernels {
+constexpr Kernel OfComputed()
+{
+    namespace schedule = computed;
+    return {schedule::kRing, 0};
+}
+constexpr Kernel OfFixed()
+{
+    return {0, 1};
+}
+}
 bool SelectKernel(const Problem &problem, Choice &choice)
 {
     if (problem.keySplit == 0) {
         choice.key = Key::kComputed;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfComputed();
         return true;
     }
     if (problem.keySplit != 0) {
         choice.key = Key::kFixed;
-        choice.kernel.fixedSplits = 1;
+        choice.kernel = kernels::OfFixed();
         return true;
     }
     return false;
@@ -95,21 +110,34 @@ void SetStrides(const Problem &problem, Tiling &tiling)
 }
 void Tile(const Problem &problem) { SetStrides(problem, tiling); }
 void Tile2(const Problem &problem) { tiling.other = 2; }
+struct Kernel {
+    int64_t ring = 0;
+    Tiling (*tile)(const Problem &problem, const Kernel &kernel) = nullptr;
+};
+constexpr Kernel OfTile()
+{
+    return {0, &Tile};
+}
+constexpr Kernel OfTile2()
+{
+    return {0,
+        &Tile2};
+}
 bool SelectKernel(const Problem &problem, Choice &choice)
 {
     if (problem.queryLayout == values::QueryLayout::kPacked) {
         choice.key = Key::kOfPacked;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfTile();
         return true;
     }
     if (problem.queryLayout != values::QueryLayout::kPacked) {
         choice.key = Key::kOfOthers;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfTile();
         return true;
     }
     if (problem.maskGiven != 0) {
         choice.key = Key::kMasked;
-        choice.kernel.tile = &Tile2;
+        choice.kernel = kernels::OfTile2();
         return true;
     }
     return false;

@@ -16,6 +16,8 @@ from attndsl.codegen.host.problem_members import io_tensor
 from attndsl.codegen.host.problem_words import Words
 from attndsl.codegen.kernel_set.dispatch_guards import DispatchGuard, guards
 from attndsl.codegen.kernel_set.kernel_names import key_name
+from attndsl.codegen.names.arguments import names_of
+from attndsl.codegen.names.identifiers import capitalized, pascal
 from attndsl.compiler.compile import Compiled
 from attndsl.expr.argument_facts import DTYPE, dtype_of, kind_of
 
@@ -58,15 +60,27 @@ class Branch:
     Attributes:
         title: the text of the kernels, and their dtypes.
         test: what a problem of theirs meets, operands of ``&&``.
-        key: the expression of the tiling key.
-        members: values of members of ``Kernel``, by name; others are 0.
+        key: the expression of the tiling key. ``kernel``: the function that says what the plan knows of them.
+        members: values of members of ``Kernel``, by name, that this does not say: those in which kernels of
+            one text differ.
     """
 
     title: str
     test: tuple[str, ...]
     key: str
+    kernel: str
     namespace: str
     members: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKernel:
+    """What a plan knows of the kernels of one text: the function ``name`` gives ``values``, those of all
+    members of ``Kernel`` in order."""
+
+    name: str
+    namespace: str
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,7 @@ class Dispatch:
         common: what all kernels ask of a problem, operands of ``&&``; asked once where there are several.
         named: conditions that several branches ask for, by names.
         usual: what most branches ask for, operands of ``&&``; they ask for :data:`USUAL` instead.
-        branches: in the order in which the plan tries them.
+        branches: in the order in which the plan tries them. ``kernels``: what they know of each text.
         function: the tiling function of all kernels; empty where each kernel names its own. ``waits``: the
             same of the function that tells whether blocks wait for each other.
     """
@@ -86,6 +100,7 @@ class Dispatch:
     named: tuple[tuple[str, str], ...]
     usual: tuple[str, ...]
     branches: tuple[Branch, ...]
+    kernels: tuple[KnownKernel, ...]
     function: str
     waits: str
 
@@ -95,14 +110,24 @@ class Dispatch:
         return USUAL
 
 
-def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Dispatch:
-    """The choice between some kernels; those of one dtype stay in order."""
+def dispatch(
+    kernels: Sequence[PlannedKernel], words: Mapping[str, Words], members: Sequence[str]
+) -> Dispatch:
+    """The choice between some kernels; those of one dtype stay in order.
+
+    ``members``: those of ``Kernel`` but for functions.
+    """
     functions, waits = {each.function for each in kernels}, {each.waits for each in kernels}
     if len(functions) > 1:
         kernels = [replace(each, members={**each.members, "tile": f"&{each.function}"}) for each in kernels]
     if len(waits) > 1:
         kernels = [replace(each, members={**each.members, "waits": f"&{each.waits}"}) for each in kernels]
-    made = [_branch(group, words) for group in _groups(kernels)]
+    every = (*members, *(["tile"] if len(functions) > 1 else []), *(["waits"] if len(waits) > 1 else []))
+    known = {
+        each.namespace: _known([one for one in kernels if one.namespace == each.namespace])
+        for each in kernels
+    }
+    made = [_branch(group, words, known[group[0].namespace]) for group in _groups(kernels)]
     found = [branch for branch, _ in made]
     common = tuple(test for test in found[0].test if all(test in each.test for each in found))
     own = [tuple(test for test in each.test if test not in common) for each in found]
@@ -120,9 +145,29 @@ def dispatch(kernels: Sequence[PlannedKernel], words: Mapping[str, Words]) -> Di
         tuple((name, text) for text, name in named.items()),
         usual,
         branches,
+        tuple(
+            KnownKernel(_kernel_name(kernels[0], text), text, tuple(values.get(name, "0") for name in every))
+            for text, values in known.items()
+        ),
         kernels[0].function if len(functions) == 1 else "",
         kernels[0].waits if len(waits) == 1 else "",
     )
+
+
+def _known(kernels: Sequence[PlannedKernel]) -> dict[str, str]:
+    """What the plan knows of the kernels of one text, by member: that in which they are alike."""
+    first = kernels[0].members
+    return {
+        name: value
+        for name, value in first.items()
+        if all(each.members.get(name) == value for each in kernels)
+    }
+
+
+def _kernel_name(kernel: PlannedKernel, namespace: str) -> str:
+    """The function that says what the plan knows of a text: named as it, without the operator."""
+    words = namespace.removeprefix(f"{names_of(kernel.compiled.operator).op}_").split("_")
+    return f"Of{pascal('_'.join(map(capitalized, words)))}"
 
 
 def _usual(tests: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -211,8 +256,10 @@ def _picked(texts: Sequence[str], io: Sequence[str]) -> str:
     return f"{io[0]} ? {texts[0]} : {f'({rest})' if ' ? ' in rest else rest}"
 
 
-def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> tuple[Branch, dict[str, str]]:
-    """A branch, and names for its conditions by their text."""
+def _branch(
+    group: Sequence[PlannedKernel], words: Mapping[str, Words], known: Mapping[str, str]
+) -> tuple[Branch, dict[str, str]]:
+    """A branch, and names for its conditions by their text. ``known``: members of all kernels of its text."""
     first, every = group[0], [guards(kernel.compiled) for kernel in group]
     shared = [all(_same(column[0], each) for each in column) for column in zip(*every, strict=True)]
     rest = [guard for guard, common in zip(every[0], shared, strict=True) if common]
@@ -228,11 +275,12 @@ def _branch(group: Sequence[PlannedKernel], words: Mapping[str, Words]) -> tuple
             asked = [whole.shown(words)]
             names[asked[0]] = whole.name(words)
     io = [_io_guard(kernel).shown(words) for kernel in group]
-    members = dict.fromkeys(name for kernel in group for name in kernel.members)
+    members = dict.fromkeys(name for kernel in group for name in kernel.members if name not in known)
     branch = Branch(
         title=f"{first.namespace}: {' or '.join(kernel.dtype for kernel in group)}",
         test=(*asked, *(guard.shown(words) for guard in rest)),
         key=_picked([f"Key::{key_name(kernel.compiled)}" for kernel in group], io),
+        kernel=_kernel_name(first, first.namespace),
         namespace=first.namespace,
         members=tuple(
             (name, _picked([kernel.members.get(name, "0") for kernel in group], io)) for name in members

@@ -117,7 +117,7 @@ def host_text(kernels: Sequence[Compiled]) -> HostText:
         host_constants=tuple(_host_constants(kernels)),
         schedules=tuple(schedule_file(text.name) for text in shared_texts(kernels).texts),
         functions=functions,
-        dispatch=dispatch(planned, words),
+        dispatch=dispatch(planned, words, [row.name for row in (*constants, *forms)]),
     )
 
 

@@ -325,6 +325,69 @@ inline IncreFlashAttentionTiling Tile(const Problem &problem, const Kernel &kern
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD128()
+{
+    namespace schedule = incre_flash_attention_d128;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128AttnMask()
+{
+    namespace schedule = incre_flash_attention_d128_attn_mask;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128PseShift()
+{
+    namespace schedule = incre_flash_attention_d128_pse_shift;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128QuantScale2()
+{
+    namespace schedule = incre_flash_attention_d128_quant_scale2;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128QuantScale2QuantOffset2()
+{
+    namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128AntiquantScale()
+{
+    namespace schedule = incre_flash_attention_d128_antiquant_scale;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128AntiquantScaleAntiquantOffset()
+{
+    namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128BlockTable()
+{
+    namespace schedule = incre_flash_attention_d128_block_table;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128KvPaddingSize()
+{
+    namespace schedule = incre_flash_attention_d128_kv_padding_size;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+
+constexpr Kernel OfD128KeyListValueList()
+{
+    namespace schedule = incre_flash_attention_d128_key_list_value_list;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kPaddedHeadSize, schedule::kRing};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     IncreFlashAttentionTilingKey key{};
@@ -354,15 +417,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     if (isUsual &&
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven == 0) {
-        namespace schedule = incre_flash_attention_d128;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128
                 : Key::kBfloat16D128;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128();
         return true;
     }
     // incre_flash_attention_d128_attn_mask: float16 or bfloat16
@@ -374,15 +433,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_attn_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128AttnMask
                 : Key::kBfloat16D128AttnMask;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128AttnMask();
         return true;
     }
     // incre_flash_attention_d128_pse_shift: float16 or bfloat16
@@ -394,15 +449,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         kvPaddingSizeIsNotRead &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_pse_shift;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128PseShift
                 : Key::kBfloat16D128PseShift;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128PseShift();
         return true;
     }
     // incre_flash_attention_d128_quant_scale2: float16 or bfloat16
@@ -410,15 +461,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given == 0 &&
         problem.antiquantScaleGiven == 0) {
-        namespace schedule = incre_flash_attention_d128_quant_scale2;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128QuantScale2
                 : Key::kBfloat16D128QuantScale2;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128QuantScale2();
         return true;
     }
     // incre_flash_attention_d128_quant_scale2_quant_offset2: float16 or bfloat16
@@ -426,15 +473,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given != 0 &&
         problem.quantOffset2Given != 0 &&
         problem.antiquantScaleGiven == 0) {
-        namespace schedule = incre_flash_attention_d128_quant_scale2_quant_offset2;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128QuantScale2QuantOffset2
                 : Key::kBfloat16D128QuantScale2QuantOffset2;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128QuantScale2QuantOffset2();
         return true;
     }
     // incre_flash_attention_d128_antiquant_scale: float16 or bfloat16
@@ -442,15 +485,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven == 0) {
-        namespace schedule = incre_flash_attention_d128_antiquant_scale;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128AntiquantScale
                 : Key::kBfloat16D128AntiquantScale;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128AntiquantScale();
         return true;
     }
     // incre_flash_attention_d128_antiquant_scale_antiquant_offset: float16 or bfloat16
@@ -458,15 +497,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantScale2Given == 0 &&
         problem.antiquantScaleGiven != 0 &&
         problem.antiquantOffsetGiven != 0) {
-        namespace schedule = incre_flash_attention_d128_antiquant_scale_antiquant_offset;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128AntiquantScaleAntiquantOffset
                 : Key::kBfloat16D128AntiquantScaleAntiquantOffset;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128AntiquantScaleAntiquantOffset();
         return true;
     }
     // incre_flash_attention_d128_block_table: float16 or bfloat16
@@ -476,15 +511,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.antiquantScaleGiven == 0 &&
         problem.blockTableGiven != 0 &&
         problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_block_table;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128BlockTable
                 : Key::kBfloat16D128BlockTable;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128BlockTable();
         return true;
     }
     // incre_flash_attention_d128_kv_padding_size: float16 or bfloat16
@@ -496,15 +527,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.kvPaddingSizeGiven != 0 && problem.actualSeqLengthsCount > 0 &&
         problem.keySplit == 0 &&
         problem.valueSplit == 0) {
-        namespace schedule = incre_flash_attention_d128_kv_padding_size;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128KvPaddingSize
                 : Key::kBfloat16D128KvPaddingSize;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128KvPaddingSize();
         return true;
     }
     // incre_flash_attention_d128_key_list_value_list: float16 or bfloat16
@@ -514,15 +541,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.antiquantScaleGiven == 0 &&
         problem.keySplit == 1 &&
         problem.valueSplit == 1) {
-        namespace schedule = incre_flash_attention_d128_key_list_value_list;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128KeyListValueList
                 : Key::kBfloat16D128KeyListValueList;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.ring = schedule::kRing;
+        choice.kernel = kernels::OfD128KeyListValueList();
         return true;
     }
     return false;

@@ -209,6 +209,30 @@ inline NsaCompressAttentionTiling Tile(const Problem &problem, const Kernel &ker
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD128E128()
+{
+    namespace schedule = nsa_compress_attention_d128_e128;
+    return {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys, schedule::kPrefetch,
+        schedule::kRing, schedule::kPaddedValueSize};
+}
+
+constexpr Kernel OfD128E128TopkMask()
+{
+    namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
+    return {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys, schedule::kPrefetch,
+        schedule::kRing, schedule::kPaddedValueSize};
+}
+
+constexpr Kernel OfD128E128AttenMask()
+{
+    namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
+    return {schedule::kMaxRows, schedule::kRowsPerVector, schedule::kTileKeys, schedule::kPrefetch,
+        schedule::kRing, schedule::kPaddedValueSize};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     NsaCompressAttentionTilingKey key{};
@@ -229,49 +253,31 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     // nsa_compress_attention_d128_e128: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven == 0) {
-        namespace schedule = nsa_compress_attention_d128_e128;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerVector = schedule::kRowsPerVector;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel = kernels::OfD128E128();
         return true;
     }
     // nsa_compress_attention_d128_e128_topk_mask: float16 or bfloat16
     if (problem.topkMaskGiven != 0 &&
         problem.attenMaskGiven == 0) {
-        namespace schedule = nsa_compress_attention_d128_e128_topk_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128TopkMask
                 : Key::kBfloat16D128E128TopkMask;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerVector = schedule::kRowsPerVector;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel = kernels::OfD128E128TopkMask();
         return true;
     }
     // nsa_compress_attention_d128_e128_atten_mask: float16 or bfloat16
     if (problem.topkMaskGiven == 0 &&
         problem.attenMaskGiven != 0) {
-        namespace schedule = nsa_compress_attention_d128_e128_atten_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128AttenMask
                 : Key::kBfloat16D128E128AttenMask;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerVector = schedule::kRowsPerVector;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
+        choice.kernel = kernels::OfD128E128AttenMask();
         return true;
     }
     return false;

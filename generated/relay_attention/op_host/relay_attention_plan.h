@@ -269,6 +269,16 @@ inline RelayAttentionTiling Tile(const Problem &problem, const Kernel &kernel)
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD128()
+{
+    namespace schedule = relay_attention_d128;
+    return {schedule::kMaxRows, schedule::kTileKeys, schedule::kRing, schedule::kRowsPerBand,
+        schedule::kPaddedHeadSize};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     RelayAttentionTilingKey key{};
@@ -283,16 +293,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     if ((problem.queryDtype == values::QueryDtype::kFloat16
         || problem.queryDtype == values::QueryDtype::kBfloat16) &&
         problem.D > 112 && problem.D <= 128) {
-        namespace schedule = relay_attention_d128;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128
                 : Key::kBfloat16D128;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
+        choice.kernel = kernels::OfD128();
         return true;
     }
     return false;

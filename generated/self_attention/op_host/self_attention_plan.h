@@ -720,6 +720,120 @@ inline SelfAttentionTiling TileWithoutLargeTiles(const Problem &problem, const K
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD128E128KeyValue()
+{
+    namespace schedule = self_attention_d128_e128_key_value;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueAttentionMaskMaskTypeNorm()
+{
+    namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, &TileWithoutLargeTiles,
+        &BlocksWaitWithoutLargeTiles};
+}
+
+constexpr Kernel OfD128E128KeyValueBatchStatusCacheKLayerCacheVLayer()
+{
+    namespace schedule = self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueLogN()
+{
+    namespace schedule = self_attention_d128_e128_key_value_logN;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm()
+{
+    namespace schedule =
+        self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueClampTypeMinMax()
+{
+    namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm()
+{
+    namespace schedule =
+        self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, &TileWithoutLargeTiles,
+        &BlocksWaitWithoutLargeTiles};
+}
+
+constexpr Kernel OfD128E128()
+{
+    namespace schedule = self_attention_d128_e128;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueAttentionMask()
+{
+    namespace schedule = self_attention_d128_e128_key_value_attentionMask;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, &TileWithoutLargeTiles,
+        &BlocksWaitWithoutLargeTiles};
+}
+
+constexpr Kernel OfD128E128KeyValueMaskTypeNormCompress()
+{
+    namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueMaskTypeSlidingWindowCompress()
+{
+    namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueKeyPaddedValuePadded()
+{
+    namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueQueryPadded()
+{
+    namespace schedule = self_attention_d128_e128_key_value_query_padded;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+
+constexpr Kernel OfD128E128KeyValueAttentionMaskMaskTypeAlibi()
+{
+    namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, &TileWithoutLargeTiles,
+        &BlocksWaitWithoutLargeTiles};
+}
+
+constexpr Kernel OfD128E128CacheKListCacheVList()
+{
+    namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, &Tile, &BlocksWait};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     SelfAttentionTilingKey key{};
@@ -763,20 +877,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheType == values::CacheType::kNorm &&
         problem.maskType == values::MaskType::kUndefined &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_d128_e128_key_value;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValue
                 : Key::kBfloat16D128E128KeyValue;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValue();
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
@@ -786,18 +891,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeNorm
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
+        choice.kernel = kernels::OfD128E128KeyValueAttentionMaskMaskTypeNorm();
         return true;
     }
     // self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer: float16 or bfloat16
@@ -817,21 +915,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.inputLayoutValue == values::InputLayoutValue::kBsnd &&
         problem.cacheKSplit == 0 &&
         problem.cacheVSplit == 0) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_batchStatus_cacheK_layer_cacheV_layer;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer
                 : Key::kBfloat16D128E128KeyValueBatchStatusCacheKLayerCacheVLayer;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueBatchStatusCacheKLayerCacheVLayer();
         return true;
     }
     // self_attention_d128_e128_key_value_logN: float16 or bfloat16
@@ -853,20 +941,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_logN;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueLogN
                 : Key::kBfloat16D128E128KeyValueLogN;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueLogN();
         return true;
     }
     // self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM: float16 or
@@ -877,20 +956,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kSwa) {
-        namespace schedule =
-            self_attention_d128_e128_key_value_cacheType_SWA_maskType_SLIDING_WINDOW_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm
                 : Key::kBfloat16D128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueCacheTypeSwaMaskTypeSlidingWindowNorm();
         return true;
     }
     // self_attention_d128_e128_key_value_clampType_MIN_MAX: float16 or bfloat16
@@ -899,20 +969,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheType == values::CacheType::kNorm &&
         problem.maskType == values::MaskType::kUndefined &&
         problem.clampType == values::ClampType::kMinMax) {
-        namespace schedule = self_attention_d128_e128_key_value_clampType_MIN_MAX;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueClampTypeMinMax
                 : Key::kBfloat16D128E128KeyValueClampTypeMinMax;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueClampTypeMinMax();
         return true;
     }
     // self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM: float16 or
@@ -933,19 +994,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule =
-            self_attention_d128_e128_attentionMask_inputLayout_BNSD_query_BNSD_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm
                 : Key::kBfloat16D128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
+        choice.kernel = kernels::OfD128E128AttentionMaskInputLayoutBnsdQueryBnsdMaskTypeNorm();
         return true;
     }
     // self_attention_d128_e128: float16 or bfloat16
@@ -964,20 +1017,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128();
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
@@ -987,18 +1031,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerHeadMaskTypeAlibi;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
+        choice.kernel = kernels::OfD128E128KeyValueAttentionMask();
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_NORM: float16 or bfloat16
@@ -1008,18 +1045,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskPerBatchMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
+        choice.kernel = kernels::OfD128E128KeyValueAttentionMaskMaskTypeNorm();
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask: float16 or bfloat16
@@ -1029,18 +1059,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.maskType == values::MaskType::kNorm &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm
                 : Key::kBfloat16D128E128KeyValueAttentionMaskAttentionMaskFullMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
+        choice.kernel = kernels::OfD128E128KeyValueAttentionMask();
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -1048,20 +1071,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.maskType == values::MaskType::kNormCompress &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_maskType_NORM_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueMaskTypeNormCompress
                 : Key::kBfloat16D128E128KeyValueMaskTypeNormCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueMaskTypeNormCompress();
         return true;
     }
     // self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or bfloat16
@@ -1071,19 +1085,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
             || problem.maskType == values::MaskType::kSlidingWindowCompress) &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_maskType_SLIDING_WINDOW_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueMaskTypeSlidingWindowCompress
                 : Key::kBfloat16D128E128KeyValueMaskTypeSlidingWindowCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueMaskTypeSlidingWindowCompress();
         return true;
     }
     // self_attention_d128_e128_key_value_key_padded_value_padded: float16 or bfloat16
@@ -1104,20 +1110,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_key_padded_value_padded;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueKeyPaddedValuePadded
                 : Key::kBfloat16D128E128KeyValueKeyPaddedValuePadded;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueKeyPaddedValuePadded();
         return true;
     }
     // self_attention_d128_e128_key_value_query_padded: float16 or bfloat16
@@ -1138,20 +1135,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheVSplit == 0 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_key_value_query_padded;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueQueryPadded
                 : Key::kBfloat16D128E128KeyValueQueryPadded;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128KeyValueQueryPadded();
         return true;
     }
     // self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI: float16 or bfloat16
@@ -1161,18 +1149,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.maskType == values::MaskType::kAlibi &&
         problem.clampType == values::ClampType::kUndefined &&
         problem.cacheType == values::CacheType::kNorm) {
-        namespace schedule = self_attention_d128_e128_key_value_attentionMask_maskType_ALIBI;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyValueAttentionMaskMaskTypeAlibi
                 : Key::kBfloat16D128E128KeyValueAttentionMaskMaskTypeAlibi;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
-        choice.kernel.waits = &BlocksWaitWithoutLargeTiles;
+        choice.kernel = kernels::OfD128E128KeyValueAttentionMaskMaskTypeAlibi();
         return true;
     }
     // self_attention_d128_e128_cacheK_list_cacheV_list: float16 or bfloat16
@@ -1191,20 +1172,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.cacheVSplit == 1 &&
         inputLayoutIsBnsdOrCacheKIsLayers &&
         inputLayoutIsBnsdOrCacheVIsLayers) {
-        namespace schedule = self_attention_d128_e128_cacheK_list_cacheV_list;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128CacheKListCacheVList
                 : Key::kBfloat16D128E128CacheKListCacheVList;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
-        choice.kernel.waits = &BlocksWait;
+        choice.kernel = kernels::OfD128E128CacheKListCacheVList();
         return true;
     }
     return false;

@@ -724,6 +724,236 @@ inline SelfAttentionPaEncoderTiling TileWithoutLargeTiles(const Problem &problem
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD128E128Value()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueMaskMaskTypeNorm()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 1, 1, 1, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueSlopesMaskTypeAlibiCompress()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 1, 1, 2, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueLogN()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueClampTypeMinMax()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueKeyBnsdQueryBnsdValueBnsd()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128KeyPadded()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueMask()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 1, 1, 1, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueMaskTypeNormCompress()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 1, 1, 2, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueMaskMaskColumnsMaskTypeAlibiCompress()
+{
+    namespace schedule =
+        self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 1, 1, 1, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueMaskTypeSlidingWindowCompress()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 1, 1, 1, &Tile};
+}
+
+constexpr Kernel OfD128E128QueryPadded()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueMaskMaskTypeAlibi()
+{
+    namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 1, 1, 1, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueSlopesMaskTypeAlibiCompressSqrt()
+{
+    namespace schedule =
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 1, 1, 2, 0, &Tile};
+}
+
+constexpr Kernel OfD128E128ValueSlopesMaskTypeAlibiCompressLeftAlign()
+{
+    namespace schedule =
+        self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedValueSize, schedule::kPrefetch, 1, 1, 2, 0, &Tile};
+}
+
+constexpr Kernel OfInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueQkDescaleVpvDescaleClampTypeMinMaxQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128QkDescaleVpvDescaleQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueMaskQkDescaleVpvDescaleQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskColumnsMaskTypeAlibiCompressQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressSqrtQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressLeftAlignQuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+
+constexpr Kernel OfInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline()
+{
+    namespace schedule =
+        self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
+    return {schedule::kMaxRows, 0, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedValueSize, schedule::kPrefetch, 0, 0, 0, 0, &TileWithoutLargeTiles};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     SelfAttentionPaEncoderTilingKey key{};
@@ -768,19 +998,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         queryIsFloat16OrBfloat16 &&
         problem.maskGiven == 0 &&
         problem.logNGiven == 0) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128Value
                 : Key::kBfloat16D128E128Value;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128Value();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
@@ -793,21 +1015,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskTypeNorm
                 : Key::kBfloat16D128E128ValueMaskMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMaskMaskTypeNorm();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
@@ -817,23 +1029,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompress
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 2;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueSlopesMaskTypeAlibiCompress();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_logN: float16 or bfloat16
@@ -841,19 +1041,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         queryIsFloat16OrBfloat16 &&
         problem.maskGiven == 0 &&
         problem.logNGiven != 0) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_logN;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueLogN
                 : Key::kBfloat16D128E128ValueLogN;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueLogN();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX: float16 or bfloat16
@@ -865,19 +1057,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         keyIsTokensOrMerged &&
         valueIsTokensOrMerged &&
         problem.clampType == values::ClampType::kMinMax) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_clampType_MIN_MAX;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueClampTypeMinMax
                 : Key::kBfloat16D128E128ValueClampTypeMinMax;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueClampTypeMinMax();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD: float16 or bfloat16
@@ -890,20 +1074,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         (problem.valueLayout == values::ValueLayout::kPadded
             || problem.valueLayout == values::ValueLayout::kBnsd) &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_key_BNSD_query_BNSD_value_BNSD;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd
                 : Key::kBfloat16D128E128ValueKeyBnsdQueryBnsdValueBnsd;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueKeyBnsdQueryBnsdValueBnsd();
         return true;
     }
     // self_attention_pa_encoder_d128_e128: float16 or bfloat16
@@ -914,19 +1089,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         queryIsTokensOrMerged &&
         keyIsTokensOrMerged &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128
                 : Key::kBfloat16D128E128;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_key_padded: float16 or bfloat16
@@ -937,19 +1104,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         queryIsTokensOrMerged &&
         keyIsPaddedOrBnsd &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_key_padded;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128KeyPadded
                 : Key::kBfloat16D128E128KeyPadded;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128KeyPadded();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
@@ -962,21 +1121,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskLayout == values::MaskLayout::kPerHead &&
         problem.maskType == values::MaskType::kAlibi) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi
                 : Key::kBfloat16D128E128ValueMaskMaskPerHeadMaskTypeAlibi;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMask();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM: float16 or bfloat16
@@ -989,21 +1138,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskLayout == values::MaskLayout::kPerBatch &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm
                 : Key::kBfloat16D128E128ValueMaskMaskPerBatchMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMaskMaskTypeNorm();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask: float16 or bfloat16
@@ -1016,21 +1155,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskLayout == values::MaskLayout::kFull &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskFullMaskTypeNorm
                 : Key::kBfloat16D128E128ValueMaskMaskFullMaskTypeNorm;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMask();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS: float16 or bfloat16
@@ -1038,22 +1167,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         queryIsFloat16OrBfloat16 &&
         problem.logNGiven == 0 &&
         problem.maskType == values::MaskType::kNormCompress) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_maskType_NORM_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskTypeNormCompress
                 : Key::kBfloat16D128E128ValueMaskTypeNormCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 2;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMaskTypeNormCompress();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS: float16
@@ -1069,22 +1187,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         (problem.maskType == values::MaskType::kAlibiCompress
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign)) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_mask_mask_columns_maskType_ALIBI_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress
                 : Key::kBfloat16D128E128ValueMaskMaskColumnsMaskTypeAlibiCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMaskMaskColumnsMaskTypeAlibiCompress();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS: float16 or
@@ -1094,22 +1201,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         (problem.maskType == values::MaskType::kSlidingWindowNorm
             || problem.maskType == values::MaskType::kSlidingWindowCompress)) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskTypeSlidingWindowCompress
                 : Key::kBfloat16D128E128ValueMaskTypeSlidingWindowCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMaskTypeSlidingWindowCompress();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_query_padded: float16 or bfloat16
@@ -1120,19 +1216,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         queryIsPaddedOrBnsd &&
         keyIsTokensOrMerged &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_query_padded;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128QueryPadded
                 : Key::kBfloat16D128E128QueryPadded;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128QueryPadded();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI: float16 or bfloat16
@@ -1145,21 +1233,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskLayout == values::MaskLayout::kSquare &&
         problem.maskType == values::MaskType::kAlibi) {
-        namespace schedule = self_attention_pa_encoder_d128_e128_value_mask_maskType_ALIBI;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueMaskMaskTypeAlibi
                 : Key::kBfloat16D128E128ValueMaskMaskTypeAlibi;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 1;
-        choice.kernel.rowsPerTaskForm = 1;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueMaskMaskTypeAlibi();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or
@@ -1170,23 +1248,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_SQRT;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressSqrt;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 2;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueSlopesMaskTypeAlibiCompressSqrt();
         return true;
     }
     // self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN: float16
@@ -1197,23 +1263,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.logNGiven == 0 &&
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule =
-            self_attention_pa_encoder_d128_e128_value_slopes_maskType_ALIBI_COMPRESS_LEFT_ALIGN;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign
                 : Key::kBfloat16D128E128ValueSlopesMaskTypeAlibiCompressLeftAlign;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.queriesPerSmallTaskForm = 1;
-        choice.kernel.largeAndSmallOfCoreForm = 1;
-        choice.kernel.largeTilesForm = 2;
-        choice.kernel.tile = &Tile;
+        choice.kernel = kernels::OfD128E128ValueSlopesMaskTypeAlibiCompressLeftAlign();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1226,15 +1280,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.pScaleGiven == 0 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128ValueQkDescaleVpvDescaleQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1250,15 +1297,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
@@ -1273,16 +1314,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressQuantTypeQkvOnline(
+                );
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE:
@@ -1295,15 +1331,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.pScaleGiven != 0 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_pScale_quantType_QKV_OFFLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128ValueQkDescaleVpvDescalePScaleQuantTypeQkvOffline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE:
@@ -1320,15 +1349,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kMinMax) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_clampType_MIN_MAX_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleClampTypeMinMaxQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueQkDescaleVpvDescaleClampTypeMinMaxQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1344,16 +1367,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskTypeNormQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE: int8
@@ -1368,15 +1385,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128QkDescaleVpvDescaleQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128QkDescaleVpvDescaleQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE:
@@ -1392,15 +1402,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_key_padded_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128QkDescaleVpvDescaleKeyPaddedQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1416,16 +1419,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibi) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerHeadMaskTypeAlibiQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE:
@@ -1441,16 +1437,10 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_NORM_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskPerBatchMaskTypeNormQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeNormQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE:
@@ -1466,16 +1456,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kNorm) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskFullMaskTypeNormQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE:
@@ -1493,16 +1476,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         (problem.maskType == values::MaskType::kAlibiCompress
             || problem.maskType == values::MaskType::kAlibiCompressSqrt
             || problem.maskType == values::MaskType::kAlibiCompressLeftAlign)) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_mask_columns_maskType_ALIBI_COMPRESS_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskBfloat16MaskColumnsMaskTypeAlibiCompressQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskColumnsMaskTypeAlibiCompressQuantTypeQkvOnline(
+                );
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE:
@@ -1518,15 +1496,8 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.clampType == values::ClampType::kUndefined) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_qkDescale_vpvDescale_query_padded_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel = kernels::OfInt8D128E128QkDescaleVpvDescaleQueryPaddedQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE:
@@ -1542,15 +1513,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibi) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_mask_qkDescale_vpvDescale_maskType_ALIBI_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueMaskQkDescaleVpvDescaleMaskTypeAlibiQuantTypeQkvOnline();
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE:
@@ -1565,16 +1530,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_SQRT_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressSqrtQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressSqrtQuantTypeQkvOnline(
+                );
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE:
@@ -1589,16 +1549,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.outDataType != values::OutDataType::kBf16 &&
         problem.maskType == values::MaskType::kAlibiCompressLeftAlign &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_slopes_qkDescale_vpvDescale_maskType_ALIBI_COMPRESS_LEFT_ALIGN_quantType_QKV_ONLINE;
         choice.key =
             Key::kInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressLeftAlignQuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueSlopesQkDescaleVpvDescaleMaskTypeAlibiCompressLeftAlignQuantTypeQkvOnline(
+                );
         return true;
     }
     // self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE:
@@ -1611,15 +1566,9 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
         problem.pScaleGiven == 0 &&
         problem.quantType != values::QuantType::kUndefined &&
         problem.outDataType == values::OutDataType::kBf16) {
-        namespace schedule =
-            self_attention_pa_encoder_int8_d128_e128_value_qkDescale_vpvDescale_outDataType_BF16_quantType_QKV_ONLINE;
         choice.key = Key::kInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedValueSize = schedule::kPaddedValueSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.tile = &TileWithoutLargeTiles;
+        choice.kernel =
+            kernels::OfInt8D128E128ValueQkDescaleVpvDescaleOutDataTypeBf16QuantTypeQkvOnline();
         return true;
     }
     return false;

@@ -362,6 +362,38 @@ inline SelfAttentionPrefixEncoderTiling Tile(const Problem &problem, const Kerne
     return tiling;
 }
 
+// What the plan knows of each kernel, in the order of the members of `Kernel`.
+namespace kernels {
+constexpr Kernel OfD128MaskTypeCausalMask()
+{
+    namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedHeadSize, schedule::kPrefetch, 0};
+}
+
+constexpr Kernel OfD128MaskMaskColumnsMaskTypeAlibiCompress()
+{
+    namespace schedule =
+        self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing, 0,
+        schedule::kPaddedHeadSize, schedule::kPrefetch, 1};
+}
+
+constexpr Kernel OfD128SlopesMaskTypeAlibiCompress()
+{
+    namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedHeadSize, schedule::kPrefetch, 0};
+}
+
+constexpr Kernel OfD128SlopesMaskTypeAlibiCompressSqrt()
+{
+    namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
+    return {schedule::kMaxRows, schedule::kRowsPerBand, schedule::kTileKeys, schedule::kRing,
+        schedule::kMostHalves, schedule::kPaddedHeadSize, schedule::kPrefetch, 0};
+}
+}  // namespace kernels
+
 // The kernel that a problem is launched with.
 struct Choice {
     SelfAttentionPrefixEncoderTilingKey key{};
@@ -382,18 +414,11 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     // self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK: float16 or bfloat16
     if ((problem.maskType == values::MaskType::kNormCompress
         || problem.maskType == values::MaskType::kCausalMask)) {
-        namespace schedule = self_attention_prefix_encoder_d128_maskType_CAUSAL_MASK;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128MaskTypeCausalMask
                 : Key::kBfloat16D128MaskTypeCausalMask;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel = kernels::OfD128MaskTypeCausalMask();
         return true;
     }
     // self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS: float16 or
@@ -401,55 +426,33 @@ inline bool SelectKernel(const Problem &problem, Choice &choice)
     if (problem.maskGiven != 0 &&
         problem.maskLayout == values::MaskLayout::kColumns &&
         problem.maskType != values::MaskType::kNormCompress) {
-        namespace schedule =
-            self_attention_prefix_encoder_d128_mask_mask_columns_maskType_ALIBI_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128MaskMaskColumnsMaskTypeAlibiCompress
                 : Key::kBfloat16D128MaskMaskColumnsMaskTypeAlibiCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
-        choice.kernel.queriesPerSmallTaskForm = 1;
+        choice.kernel = kernels::OfD128MaskMaskColumnsMaskTypeAlibiCompress();
         return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
         problem.maskType == values::MaskType::kAlibiCompress &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128SlopesMaskTypeAlibiCompress
                 : Key::kBfloat16D128SlopesMaskTypeAlibiCompress;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel = kernels::OfD128SlopesMaskTypeAlibiCompress();
         return true;
     }
     // self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT: float16 or bfloat16
     if (problem.slopesGiven != 0 &&
         problem.maskType == values::MaskType::kAlibiCompressSqrt &&
         problem.maskLayout != values::MaskLayout::kColumns) {
-        namespace schedule = self_attention_prefix_encoder_d128_slopes_maskType_ALIBI_COMPRESS_SQRT;
         choice.key =
             problem.queryDtype == values::QueryDtype::kFloat16
                 ? Key::kFloat16D128SlopesMaskTypeAlibiCompressSqrt
                 : Key::kBfloat16D128SlopesMaskTypeAlibiCompressSqrt;
-        choice.kernel.maxRows = schedule::kMaxRows;
-        choice.kernel.rowsPerBand = schedule::kRowsPerBand;
-        choice.kernel.tileKeys = schedule::kTileKeys;
-        choice.kernel.ring = schedule::kRing;
-        choice.kernel.mostHalves = schedule::kMostHalves;
-        choice.kernel.paddedHeadSize = schedule::kPaddedHeadSize;
-        choice.kernel.prefetch = schedule::kPrefetch;
+        choice.kernel = kernels::OfD128SlopesMaskTypeAlibiCompressSqrt();
         return true;
     }
     return false;
