@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attndsl.compiler.compile import compile_operator
 from attndsl.lowering.errors import NotLowered
+from attndsl.lowering.signature.specialization import Specialization
 from attndsl.spec.operator.loader import load_file
 from attndsl.spec.operator.operator import Operator
+from attndsl.tile.instructions import LaneNumbers
 from tests.support.key_loads import key_loads
 from tests.support.small_specs import DECODE_RESULT, assert_computes, decode_call, decode_spec, halves
 
@@ -51,6 +54,20 @@ def prompt_call(layout: str, dtype: str, s: int = 200) -> dict[str, Any]:
     shape, rng = [SIZES[name] for name in layout.split()], np.random.default_rng(4)
     x = rng.integers(0, 3 if dtype == "int32" else 2, shape).astype(dtype)
     return {"query": halves(2, 4, s, 32), "key": halves(2, 2, s, 32), "value": halves(2, 2, s, 32), "x": x}
+
+
+@pytest.mark.parametrize(
+    ("visible", "by_place"),
+    [("x[i // 32, j // 64]", False), ("x[i // 32, j // 64] & (j % 3 == i % 3)", True)],
+)
+def test_places_of_keys_are_numbered_for_tests_that_look_at_them(
+    tmp_path: Path, visible: str, by_place: bool
+) -> None:
+    op = prompts(tmp_path, "X Y", "bool", visible)
+    program = compile_operator(op, Specialization(dtype="float16", padded_head_size=32)).program
+    numbered = [item.dst.buffer.name for item in program.statements() if isinstance(item, LaneNumbers)]
+    assert ("keyPlaces" in numbered) == by_place
+    assert ("keyPlaces" in {each.name for each in program.buffers()}) == by_place
 
 
 @pytest.mark.parametrize("name", CONDITIONS)

@@ -29,7 +29,6 @@ from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES, out_ring
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.log_sum_exp import asks_statistics_alone
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalRegion
 from attndsl.tile.instructions import Fill, IsBelow, LoadRows, RowReduce, StoreRows, WithScalar
@@ -81,7 +80,7 @@ def with_gathered_sums(contexts: tuple[Context, ...]) -> tuple[Context, ...]:
     """
 
     def taken(context: Context) -> bool:
-        many_rows = context.schedule.max_rows > BAND_ROWS
+        many_rows = context.schedule.several_bands
         return SUMS_IN_WORKSPACE.is_taken(context.schedule, context, by_itself=many_rows)
 
     # attentions share the buffers of vector cores

@@ -62,7 +62,7 @@ ALTERNATING_HALVES = Way[Context](
         ("unless weighted sums are added up in the workspace", lambda context: not context.gathers_sums),
         ("with more channels of values than one matrix multiply takes", _has_wide_values),
         ("with several attentions", lambda context: len(context.computation.attentions) > 1),
-        (f"with {BAND_ROWS} rows a task or fewer", lambda context: context.schedule.max_rows <= BAND_ROWS),
+        (f"with {BAND_ROWS} rows a task or fewer", lambda context: not context.schedule.several_bands),
         ("unless tasks have neighbouring positions of a batch row", _rows_are_not_cut),
         # a task begins with the first key of its first half
         ("in a window that moves with the positions", later_positions_begin_later),

@@ -75,7 +75,7 @@ VALUES_FROM_KEYS = Way[Context](
         ("in a pipeline that drains", lambda context: not context.continuous),
         (
             f"with more than {BAND_ROWS} rows a task",
-            lambda context: context.schedule.max_rows > BAND_ROWS,
+            lambda context: context.schedule.several_bands,
         ),
         (
             "with more keys a tile than one matrix multiply takes",

@@ -43,7 +43,7 @@ from attndsl.lowering.masks.visibility import (
     later_positions_see_more,
     task_end,
 )
-from attndsl.lowering.match.schedule_options import BAND_ROWS, GRANULE
+from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.tile.statements import Let, Statement
 
 _TILE_FIRST, _TILE_KEYS = Symbol("tileFirst"), Symbol("keysOfTile")
@@ -148,12 +148,12 @@ def _tile_range(context: Context) -> tuple[Expr, Expr]:
 
 def sees_by_band(context: Context) -> bool:
     """Whether the bands of a task's rows may see unequal parts of its last tiles."""
-    return context.schedule.max_rows > BAND_ROWS and later_positions_see_more(context)
+    return context.schedule.several_bands and later_positions_see_more(context)
 
 
 def begins_by_band(context: Context) -> bool:
     """Whether the bands of a task's rows may begin with unequal keys of its first tiles."""
-    return context.schedule.max_rows > BAND_ROWS and bands_begin_later(context)
+    return context.schedule.several_bands and bands_begin_later(context)
 
 
 def skipped_keys(context: Context) -> Expr:

@@ -29,7 +29,6 @@ from attndsl.lowering.emit.row_operations import (
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.emit.vector_buffers import folded_lanes, vector_buffers
 from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Binary, BlockReduce, Fill
 from attndsl.tile.statements import If, Let, Note, Statement, seq
@@ -110,14 +109,14 @@ def _left_by_steps(context: Context) -> str:
     """
     found = context.schedule.row_sums
     if found == "auto":
-        has_place = context.schedule.max_rows <= BAND_ROWS or context.narrows_scores
+        has_place = not context.schedule.several_bands or context.narrows_scores
         found = "lanes" if context.gathers_sums else "blocks" if has_place else "step"
     # wider lanes take two levels more
     return "blocks" if found == "lanes" and not folds_to_one_repeat(context) else found
 
 
 def _has_many_steps(context: Context) -> bool:
-    return context.schedule.max_rows > BAND_ROWS
+    return context.schedule.several_bands
 
 
 def _in_step(context: Context) -> list[Statement]:

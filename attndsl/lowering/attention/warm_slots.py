@@ -22,7 +22,6 @@ from attndsl.lowering.emit.loop_scalars import R0
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.match.choice_of_ways import Way
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.target import Core
 from attndsl.tile.instructions import Fill, StoreRows
 from attndsl.tile.instructions.units import VECTOR_CORES
@@ -82,7 +81,7 @@ def warms_in_steps(context: Context) -> bool:
 
 
 def _warms(context: Context) -> bool:
-    many_rows = context.schedule.max_rows > BAND_ROWS
+    many_rows = context.schedule.several_bands
     return WARMED_SLOTS.is_taken(context.schedule, context, by_itself=many_rows)
 
 

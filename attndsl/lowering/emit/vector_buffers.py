@@ -49,7 +49,7 @@ def leaving_rows(emit: Emitter, name: str, meaning: str) -> Buffer:
     With several bands of rows, or very long ones, whose sums take most of the unified buffer, it is the place
     of partials that arrive. That takes events of its own, of which other kernels have too few.
     """
-    if not emit.gathers_sums and (emit.schedule.max_rows > BAND_ROWS or has_long_rows(emit)):
+    if not emit.gathers_sums and (emit.schedule.several_bands or has_long_rows(emit)):
         return vector_buffers(emit).partial
     size = emit.rows_per_step * emit.padded_value_size
     return emit.in_ub(name, "float32", size, meaning, emit.schedule.result_slots)

@@ -181,7 +181,7 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
     visible = _conditions(node, known_numbers(context)).visible(_condition(node))
     condition = visible.tests[0] if len(visible.tests) == 1 else Joined(visible.tests, every=True)
     each_row = _differs_by_row(context, condition)
-    tests = _tests(context, node, condition)
+    tests, by_place = _tests(context, node, condition), _is_by_place(condition)
     of_rows = [each for each in tests.elements if each.of_rows]
     of_tiles = [each for each in tests.elements if not each.of_rows]
     score = vector_buffers(context).score
@@ -189,7 +189,8 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
 
     def prepare(context: Context) -> list[Statement]:
         kept = [each.keep() for each in of_tiles]
-        return [tests.number_places(), *kept, *([] if each_row else tests.holding(condition))]
+        places = [tests.number_places()] if by_place else []
+        return [*places, *kept, *([] if each_row else tests.holding(condition))]
 
     begins = _begins_block(context, condition) if each_row else None
 
@@ -211,7 +212,7 @@ def _lower(context: Context, node: nodes.Replace) -> Modifier:
         tile_loads=tuple(each.loaded for each in of_tiles),
         row_loads=tuple(each.loaded for each in of_rows),
         scratch=(
-            tests.places,
+            *([tests.places] if by_place else []),
             tests.numbers,
             tests.quotients,
             *tests.bits,
@@ -249,6 +250,13 @@ def _tests(context: Context, node: nodes.Replace, condition: Condition) -> _Test
             for place, element in enumerate(dict.fromkeys(_elements(condition)))
         ),
     )
+
+
+def _is_by_place(condition: Condition) -> bool:
+    """Whether tests look at the places of keys, not at elements of tensors alone."""
+    if isinstance(condition, Joined):
+        return any(map(_is_by_place, condition.parts))
+    return condition.number is not None and condition.number.element is None
 
 
 def _elements(condition: Condition) -> Iterator[Load]:

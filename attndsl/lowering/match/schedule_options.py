@@ -170,6 +170,11 @@ class Schedule:
         """Value columns of one matrix multiply."""
         return self.base_n if isinstance(self.value_n, str) else self.value_n
 
+    @property
+    def several_bands(self) -> bool:
+        """Whether the rows of a task may be more than one band, so that the kernel goes over its bands."""
+        return self.max_rows > BAND_ROWS
+
     def rows_per_core(self, architecture: Architecture) -> int:
         """Rows of a task that one vector core has."""
         return self.max_rows // architecture.aiv_per_aic

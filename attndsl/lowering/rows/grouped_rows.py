@@ -16,7 +16,6 @@ from attndsl.lowering.emit.emitter import MAX_ROWS, Emitter
 from attndsl.lowering.emit.loop_scalars import BATCH, FIRST_HEAD, HEAD, HEADS, STEP_ROWS, TASK
 from attndsl.lowering.match.computation import Attention, Computation
 from attndsl.lowering.match.operation_chains import other_operand
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.decoding_rows import DecodingRows
 from attndsl.lowering.rows.position_tiles import HEAD_TASK
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
@@ -73,7 +72,7 @@ class GroupedRows(DecodingRows):
         add, extents = emit.inventory.field, emit.signature.extents
         add("batchRows", extents["B"], "batch rows")
         members = self._members_of_rows(emit.max_rows, heads)
-        if emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even":
+        if emit.schedule.several_bands and emit.schedule.task_rows == "even":
             members = self._fewer_if_short(emit, heads, members)
         add("membersPerTask", members, "batch rows of a task, at most")
         tiles = ceil_div(tiling_field_ref("batchRows"), tiling_field_ref("membersPerTask"))

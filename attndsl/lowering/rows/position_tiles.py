@@ -109,9 +109,7 @@ class PositionTiles:
         """
         extents, number = emit.signature.extents, emit.inventory.host_number
         positions = extents["Q"]
-        groups = number(
-            "tasksAbreast", extents["B"] * _head_tasks_on_host(), "tasks of all heads at the same positions"
-        )
+        groups = _tasks_abreast(emit)
         all_large = number(
             "allTiles", ceil_div(positions, most), "large tasks of a batch row, if all are large"
         )
@@ -169,7 +167,7 @@ class PositionTiles:
         As many as give each core as many of them, so that each has fewer positions than it could have.
         """
         positions, number = emit.signature.extents["Q"], emit.inventory.host_number
-        groups = emit.signature.extents["B"] * _head_tasks_on_host()
+        groups = _tasks_abreast(emit)
         fewest = number(
             "fewestPairs", ceil_div(positions, 2 * most), "tasks of two halves of a batch row, at least"
         )
@@ -317,3 +315,9 @@ def _share(emit: Emitter) -> tuple[Expr, Expr]:
 def _head_tasks_on_host() -> Expr:
     """Tasks of all heads of a batch row at the same positions, for the host."""
     return tiling_field_ref("kvHeads") * tiling_field_ref("headTiles")
+
+
+def _tasks_abreast(emit: Emitter) -> Expr:
+    """Tasks of all batch rows and heads at the same positions, a number of the host."""
+    count = emit.signature.extents["B"] * _head_tasks_on_host()
+    return emit.inventory.host_number("tasksAbreast", count, "tasks of all heads at the same positions")

@@ -27,7 +27,6 @@ from attndsl.lowering.emit.loop_scalars import (
     ROWS,
     STEP_ROWS,
 )
-from attndsl.lowering.match.schedule_options import BAND_ROWS
 from attndsl.lowering.rows.batch_extents import batch_count, packed_start
 from attndsl.lowering.rows.position_tiles import HEAD_TASK, PER_TASK, PositionTiles, positions_of_rows
 from attndsl.lowering.rows.row_space import RowRun, RowSpace
@@ -116,7 +115,7 @@ class PositionedRows(RowSpace):
         return (minimum(rows, heads * held) if self.halves else rows), tasks
 
     def _tiles(self, emit: Emitter) -> PositionTiles:
-        several = emit.schedule.max_rows > BAND_ROWS and emit.schedule.task_rows == "even"
+        several = emit.schedule.several_bands and emit.schedule.task_rows == "even"
         if self.alike is not None:
             return PositionTiles(mixed=False, attention_name=emit.attention_name)
         return PositionTiles(mixed=several and not self.whole_positions, halves=self.halves)
