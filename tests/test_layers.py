@@ -55,6 +55,7 @@ LAYERS = (
 _LOWERING = (
     ("lower", "ways"),
     ("joint_items",),
+    ("common_stages",),
     ("phases", "work_partition", "hoist_scalar_loads", "value_numbering", "preconditions"),
     ("axis_reads",),
     ("own_expressions",),
