@@ -72,3 +72,11 @@ def test_rows_of_a_layer_of_a_cache_are_found_in_the_cache() -> None:
     assert ((places[:7] >= (first + last) // 2) & (places[:7] < last)).all(), "the second layer"
     new = locations.ranges()["key"]
     assert ((places[7:] >= new[0]) & (places[7:] < new[1])).all() and len(places) == 10
+
+
+@pytest.mark.parametrize(("spec", "sums"), [("differential", 2), ("cascade", 1)])
+def test_sums_over_one_value_are_counted(spec: str, sums: int) -> None:
+    """Both attentions of a difference weigh the same values; those of a cascade have values of their own."""
+    path = Path(__file__).parents[2] / "specs" / "variants" / f"{spec}.py"
+    call = next(iter(Stream(load(path)).take(1))).call()
+    assert RowLocations(call).sums_of_a_value == sums

@@ -243,6 +243,8 @@ class AttentionFiller:
             steep = math.copysign(steep, self.factor) if signed else steep
             turned = self._turned(asked) if asked is not None and (abs(asked) < 1 or asked == UNEVEN) else 1.0
             query = 0.1 * query + code * turned * min(max(steep / reach, -1e4), 1e4)
+            if asked is not None:
+                locations.content[self.is_value] /= locations.sums_of_a_value
         elif kind == LEVEL:
             code = np.repeat(codes[:, ::group], group, axis=1)[:, :, None]
             query = query * FLAT / (abs(self.factor) * math.sqrt(s["D"]) or 1.0)

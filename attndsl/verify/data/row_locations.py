@@ -7,6 +7,7 @@ tokens and appended rows need no word here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -110,6 +111,16 @@ class RowLocations:
             if how.offset:
                 arrays[how.offset] = np.zeros(arrays[how.offset].shape)
         return replace(self.call, arrays=arrays, lists=lists)
+
+    @property
+    def sums_of_a_value(self) -> int:
+        """How many weighted sums read the same values, at most.
+
+        In a difference of two attentions the errors of both sets of probabilities count: with few keys of
+        weight in a row, of values of the order 1, both together exceed what is allowed of a bfloat16 result.
+        """
+        read = Counter(tensor.name for source in self.values for tensor in stored_inputs(source))
+        return max(read.values(), default=1)
 
     def rows(self, source: Rows, b: int, k: int) -> Array:
         """The places of the rows of batch row ``b`` and key/value head ``k``: (rows, channels)."""
