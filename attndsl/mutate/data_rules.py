@@ -35,8 +35,11 @@ _OF_MAXIMA = re.compile(r"\(rowMax_\b")
 _START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:k\w+ \* )?k\w+SlotBytes)\b")
+_GROWTH = re.compile(r"Adds\((\w+), \1,\s+float\(tile >=? [\w.]+ \? -kGrowthLimit : 0\.0f\),")
+_SLOT_OF_HALF = re.compile(r"found\.halfSlot = (itemSlot)( \* kMostHalves \+ found\.halfOfTask;)")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
+_STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < [\w.]+;\s+\1 \+= (k\w+)\)\s*\Z")
 _LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1\);")
 _ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
 _NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")
@@ -83,13 +86,25 @@ def _repeats_once(source: EmittedText, call: CallText) -> bool:
 
 
 def strides(source: EmittedText) -> Iterator[Defect]:
-    """A stride of an instruction, or of a tensor in an address, one too large."""
+    """A stride of an instruction, or of a tensor in an address, one too large.
+
+    Not how rows lie apart in a buffer from which something is stored ahead for L2: nothing reads that.
+    """
     for argument, field, unit in _parameters(source):
-        if field == DISTANCE:
+        if field == DISTANCE and not _warms_from(source, argument):
             yield Defect(STRIDE, argument, f"{source.at(argument)} + {unit}")
     for span in _functions(source):
         for match in _TILING_STRIDE.finditer(source.code, span.start, span.end):
             yield Defect(STRIDE, Span(*match.span()), f"({match[0]} + 1)")
+
+
+def _warms_from(source: EmittedText, argument: Span) -> bool:
+    """Whether an argument is the pitch of the rows that something brought to L2 ahead is stored from."""
+    around = source.statement_at(argument.start)
+    if around is None or not _WARMS.match(around.function):
+        return False
+    call = source.leading_call(around)
+    return call is not None and call.name == "StoreRows" and call.arguments[-1] == argument
 
 
 def tails(source: EmittedText) -> Iterator[Defect]:
@@ -232,7 +247,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
     """A comparison that takes one more or one less; a loop that starts at 1.
 
     A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
-    number of rows that is 0, so that what asks whether there are any takes one less. Of what is brought to L2
+    number of rows that is 0, so that what asks whether there are any takes one less; what asks whether a step
+    is the first of its loop, a step less. Of what is brought to L2
     ahead nothing is used: there, bounds of what sets flags count alone.
     """
     for statement in source.statements:
@@ -241,7 +257,7 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
             continue
         guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
         if guard is not None:
-            yield Defect(BOUND, Span(*guard.span(2)), "> 1")
+            yield Defect(BOUND, Span(*guard.span(2)), f"> {_step_of(source, statement, guard[1])}")
         elif rest := _takes_the_rest(source, statement):
             yield rest
         else:
@@ -250,6 +266,12 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")
+
+
+def _step_of(source: EmittedText, statement: StatementText, name: str) -> str:
+    """By how much a variable of a loop around a statement goes on; 1 of what is no such variable."""
+    loops = (source.match(_STEPS, head) for head in source.heads_around(statement))
+    return next((loop[2] for loop in loops if loop is not None and loop[1] == name), "1")
 
 
 def _sets_nothing(source: EmittedText, head: StatementText) -> bool:
@@ -308,7 +330,8 @@ def wrong_slots(source: EmittedText) -> Iterator[Defect]:
 def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
     """Another buffer of the same type as an operand; in the header of a schedule, buffers that overlap.
 
-    Not where the buffers are never in use together: :mod:`attndsl.mutate.lifetimes` tells.
+    Not where the buffers are never in use together: :mod:`attndsl.mutate.lifetimes` tells. Nor as what takes
+    by how much maxima may grow before sums are rescaled: without that they are rescaled more often.
     """
     kin: dict[str, list[str]] = {}
     for match in _MEMBERS.finditer(source.code):
@@ -329,6 +352,8 @@ def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
             if name is not None and name[0] in beside:
                 if is_scratch(source, argument.start, name[0], beside[name[0]]):
                     continue
+                if argument == call.arguments[0] and _allows_growth(source, statement, beside[name[0]]):
+                    continue
                 place = Span(argument.start, argument.start + len(name[0]))
                 yield Defect(WRONG_BUFFER, place, beside[name[0]])
     for match in _ADDRESS.finditer(source.code):
@@ -336,6 +361,19 @@ def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
             source, match[1], match[3].lstrip(" +")
         ):
             yield Defect(WRONG_BUFFER, Span(*match.span(3)), "")
+
+
+def _allows_growth(source: EmittedText, statement: StatementText, other: str) -> bool:
+    """Whether an instruction takes from maxima what they may grow by, and its function fills the other buffer
+    before it reads it, behind that."""
+    if not source.match(_GROWTH, statement):
+        return False
+    own = source.functions[statement.function]
+    users = [each for each in own if re.search(rf"\b{other}", source.code_at(each.span))]
+    filling = source.leading_call(users[0]) if users else None
+    if filling is None or users[0].span.start < statement.span.end:
+        return False
+    return source.code_at(filling.arguments[0]) == other and source.code_at(users[0].span).count(other) == 1
 
 
 def stale_rings(source: EmittedText) -> Iterator[Defect]:
@@ -346,12 +384,21 @@ def stale_rings(source: EmittedText) -> Iterator[Defect]:
     for statement in source.statements:
         span = statement.span
         for match in slot.finditer(source.code, span.start, span.end):
+            if _is_numbered_here(source, span.start, match):
+                continue
             yield Defect(STALE_RING, Span(*match.span()), f"(({match[0]} + kRing - 1) % kRing)")
         for match in step.finditer(source.code, span.start, span.end):
             yield Defect(STALE_RING, Span(*match.span(1)), " + 1")
         call = source.leading_call(statement)
         if call is not None and call.name in ("SetAtomicAdd", "SetAtomicNone"):
             yield dropped(STALE_RING, span)
+
+
+def _is_numbered_here(source: EmittedText, start: int, slot: re.Match[str]) -> bool:
+    """Whether a slot of a half is made of a slot of its item, in the one function that does it for all: from
+    another slot, slots of halves are numbered another way."""
+    made = _SLOT_OF_HALF.match(source.code, start)
+    return made is not None and made.start(1) == slot.start() and source.code.count(made[2]) == 1
 
 
 def dropped_rescales(source: EmittedText) -> Iterator[Defect]:

@@ -12,10 +12,13 @@ from dataclasses import replace
 
 from attndsl.mutate.defects import Defect
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.source_model import Span, StatementText
+from attndsl.mutate.lifetimes import known_constants
+from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
 _PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
-_BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch)\s*&&\s*(\w+)\.\w+ < \w+\.\w+")
+_BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch)(?:\s*&&\s*(\w+)\.\w+ < \w+\.\w+|\)\s*\Z)")
+_OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.tile < \w+\.\w+\) \{")
+_STEPS_THAT_DRAIN = re.compile(r"found\.steps =\s+turn (>=) (tiling_\.items) \? kPrefetch :")
 _LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
 _FEWER_LANES = re.compile(r"if \((\w+) \* kBlockLanes (>) (\w+)\)\s*\Z")
 _FILL = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\((\w+),[^;]*;\s*\Z")
@@ -48,11 +51,27 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
         # the other branch does the same for any pitch, this one for none above the limit
         return replace(defect, span=Span(limit.end(), limit.end()), after=" + 1")
     for step in _BEFORE_THE_FIRST.finditer(source.code, start, end):
-        if step.start(2) == defect.span.start:  # no step before the first has anything to do
+        # no step before the first has anything to do
+        if step.start(2) == defect.span.start and (step[4] or _has_tiles_alone(source, statement)):
             return replace(defect, span=Span(step.end(3), step.end(3)), after=" + 1")
+    drain = source.match(_STEPS_THAT_DRAIN, statement)
+    if drain is not None and drain.start(1) == defect.span.start:
+        # an item without keys has a step in any case, and one step may drain the pipeline
+        one = known_constants(source).get("kPrefetch") == 1
+        return replace(defect, span=Span(drain.end(2), drain.end(2)), after=" - 1") if one else defect
     if (turns := turns_may_follow(source, statement)) is not None:
         return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3] or 1}")
     return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
+
+
+def _has_tiles_alone(source: EmittedText, head: StatementText) -> bool:
+    """Whether a branch does nothing but what a branch inside does for a step that has a tile."""
+    block = source.block(head)
+    if block is None or source.code[block.end + 1 :].lstrip().startswith("else"):
+        return False
+    body = source.code_at(block)
+    inside = _OF_A_TILE.match(body)
+    return inside is not None and not body[closing_brace(body, inside.end() - 1) + 1 :].strip()
 
 
 def _is_far_below(source: EmittedText, before: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from attndsl.base.facts import kept
@@ -32,6 +33,8 @@ _CUBE_ALONE, _VECTOR_ALONE = set(_CUBE_PIPES) - set(_VECTOR_PIPES), set(_VECTOR_
 _EVENT = re.compile(r"HardEvent::(\w+?)_(\w+)\b")
 _ANY_EVENT = re.compile(r"HardEvent::(\w+)")
 _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
+_ALL_WAIT = re.compile(r"CrossCoreSetFlag<kAllCores, PIPE_(\w+)>\((\w+)\);\s*CrossCoreWaitFlag\(\2\);\s*")
+"""A flag of all cores that is waited for where it is set: they wait for each other."""
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
 _STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.(?:tiles|keySteps))\)\s*\Z")
 """What a stage of a step depends on."""
@@ -93,10 +96,10 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     """Another id in a SetFlag or a WaitFlag, or of a cross-core flag; ids of two events that become one.
 
     A constant becomes the id of another event of the same pipes, or of another flag that the same cores set:
-    an id that nothing else has is as good as its own. So is one of two events that are both waited for where
-    they are set, or of which one comes after all blocks have waited for each other, and the other does not,
-    or that are of different branches of whether keys are split; and one of two flags that are waited for in
-    the order in which they are set, in turn or the one before all of the other, as in the first steps.
+    an id that nothing else has is as good as its own. So is one of two events, or of two flags of all cores,
+    that are both waited for where they are set, or one of two events of which one comes after all blocks have
+    waited for each other, and the other does not, or that are of different branches of split keys; and one of two flags that are waited for in the order in which they are set, in turn or the one before all
+    of the other, as in the first steps.
     """
     for _, call in _calls(source):
         if not call.arguments:
@@ -153,8 +156,16 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
             outstanding |= names if call.name in ("SetFlag", "WaitFlag") else set()
         elif call.name == "CrossCoreSetFlag":
             of_kind.setdefault(_setting_core(call.template), set()).update(names)
-            outstanding |= names
+            outstanding |= names - _waited_at_once(source)
     return of_kind, outstanding
+
+
+@kept
+def _waited_at_once(source: EmittedText) -> frozenset[str]:
+    """The flags that every core which sets one waits for right there, each time."""
+    pairs = Counter(match[2] for match in _ALL_WAIT.finditer(source.code))
+    uses = Counter(name for _, _, name in _flags(source))
+    return frozenset(name for name, count in pairs.items() if uses[name] == 2 * count)
 
 
 @kept
@@ -382,10 +393,18 @@ def wrong_pipes(source: EmittedText) -> Iterator[Defect]:
         elif call.name == "CrossCoreSetFlag" and "PIPE_" in call.template:
             start = source.code.index("PIPE_", at) + len("PIPE_")
             own = source.code[start : source.code.index(">", start)].strip()
+            if own in _waited_for(source, statement):
+                continue
             core = _CUBE_PIPES if own in _CUBE_ALONE else _VECTOR_PIPES
             others = [each for each in core if each != own]
             after = others[statement.number % len(others)]
             yield Defect(WRONG_PIPE, Span(start, start + len(own)), after)
+
+
+def _waited_for(source: EmittedText, statement: StatementText) -> list[str]:
+    """The pipe whose work the core has waited for right in front of a statement, with all others: which pipe
+    sets a flag then makes no difference, as none has more to do."""
+    return [each[1] for each in _ALL_WAIT.finditer(source.code) if each.end() == statement.span.start]
 
 
 def dropped_cross_flags(source: EmittedText) -> Iterator[Defect]:

@@ -20,7 +20,7 @@ _FILLS = re.compile(r"FillInterval\w*\Z")
 _HIDDEN, _ALL = "-__builtin_inff()", "keys"
 _NAMED = re.compile(r"const int64_t (\w+) =\s")
 _PIECES = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
-_LAST_ROW = re.compile(r"\b(?:work|found)\.firstQuery \+ (?=[M(])")
+_LAST_ROW = re.compile(r"(?:\b(?:work|found)\.)?\bfirstQuery \+ (?=[M(])")
 _LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
 _OWNER = re.compile(r"\b(?:work|found)\.")
 _IN_REPEATS = re.compile(r"RoundUp\(MaxOf\(1, (MaxOf\(0, .*\)) - firstKey\), kRepeatLanes\)\Z")

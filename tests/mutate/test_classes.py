@@ -126,6 +126,20 @@ class KernelBase {
     }
 };
 """
+STORES_ROWS = RUNTIME.replace(
+    "};\n",
+    """    template <typename Element>
+    __aicore__ static inline void StoreRows(const AscendC::GlobalTensor<Element> &global,
+        const AscendC::LocalTensor<Element> &local, int64_t rows, int64_t columns, int64_t globalPitch,
+        int64_t localPitch)
+    {
+        AscendC::DataCopyPad(global, local, AscendC::DataCopyExtParams(rows, columns * kSize,
+            (localPitch - RoundUp(columns, kBlock)) / kBlock, (globalPitch - columns) * kSize, 0));
+    }
+};
+""",
+    1,
+)
 
 
 def changes(rule: Rule, statement: str) -> list[str]:
@@ -278,6 +292,17 @@ def test_tails_of_what_is_read_ahead_and_of_cores_without_rows_are_none() -> Non
     assert len(changes(data_rules.tails, other)) == 2
 
 
+def test_what_is_stored_ahead_may_come_from_anywhere() -> None:
+    """Where it goes to counts."""
+    store = "StoreRows(ringGm_[8], zeros, rows, tiling_.warmKeys, kTileKeys, kTileKeys);"
+    stages = f"void {{}}()\n{{{{\n{store}\n}}}}\n"
+    texts = (
+        EmittedText(stages.format(name), Instructions.of(STORES_ROWS))
+        for name in ("WarmScores", "SoftmaxTile")
+    )
+    assert [len(list(defects_of(each, [data_rules.strides]))) for each in texts] == [1, 2]
+
+
 def test_bounds_of_what_is_brought_ahead_count_where_flags_are_set() -> None:
     def count(name: str, body: str) -> int:
         text = f"void {name}()\n{{\nfor (int64_t r0 = 0; r0 < rows; r0 += 8) {{\n{body}\n}}\n}}\n"
@@ -294,6 +319,9 @@ def test_a_guard_of_work_on_rows_takes_one_less() -> None:
     assert changes(data_rules.bounds, guard) == [guard.replace("> 0", "> 1")]
     tiles = guard.replace("rows > 0", "work.tiles > 0")
     assert changes(data_rules.bounds, tiles) == [tiles.replace("> 0", "> 1")]
+    step = guard.replace("rows > 0", "r0 > 0")
+    steps = f"for (int64_t r0 = 0; r0 < rows; r0 += kStep) {{\n{step}\n}}"
+    assert steps.replace("r0 > 0", "r0 > kStep") in changes(data_rules.bounds, steps)
     other = guard.replace("rows > 0", "rows > first")
     assert changes(data_rules.bounds, other) == [other.replace(">", ">=")]
 
@@ -393,6 +421,22 @@ def test_a_store_that_adds_may_replace_and_the_other_way_round() -> None:
     assert changes(data_rules.stale_rings, "SetMaskNorm();") == []
 
 
+def test_slots_of_halves_that_one_function_numbers_may_be_others() -> None:
+    made = "found.halfSlot = itemSlot * kMostHalves + found.halfOfTask;"
+    assert changes(data_rules.stale_rings, made) == []
+    assert len(changes(data_rules.stale_rings, f"{made}\n{made.replace('found.halfSlot', 'x')}")) == 2
+
+
+@pytest.mark.parametrize(("behind", "count"), [("Fill(tileSum_, x)", 1), ("Add(x, tileSum_)", 2)])
+def test_maxima_that_may_not_grow_are_no_defect(behind: str, count: int) -> None:
+    """Sums are rescaled more often then; what the result went to is filled before it is read."""
+    growth = "Adds(tileStat_, tileStat_, float(tile >= work.halves ? -kGrowthLimit : 0.0f), 8);"
+    text = f"void Stage()\n{{\n{growth}\n{behind};\n}}\nLocalTensor<float> tileStat_, tileSum_;\n"
+    source = EmittedText(text, Instructions.of(RUNTIME))
+    made = [each for each in data_rules.wrong_buffers(source) if each.span.start < text.index(behind)]
+    assert len(made) == count
+
+
 def test_the_slot_of_a_row_may_be_another_one() -> None:
     told = "Load(ring[RingRow(itemSlot, r0) * kSize], lanes[slot * kRows]);"
     found = changes(data_rules.stale_rings, told)
@@ -486,6 +530,25 @@ def test_an_id_of_two_events_that_are_never_outstanding_is_no_defect() -> None:
     assert numbers(ready.format("Prob"), waited.format("Result", "Result")) == ["1", "0"]
 
 
+ALL_WAIT = "CrossCoreSetFlag<kAllCores, PIPE_MTE3>(k{0});\n{1}CrossCoreWaitFlag(k{0});\n"
+
+
+@pytest.mark.parametrize(("between", "ids"), [("", []), ("Store();\n", ["1", "0"])])
+def test_cores_that_wait_for_each_other_twice_may_do_so_by_one_flag(between: str, ids: list[str]) -> None:
+    constants = "constexpr uint16_t kAllScale = 0;\nconstexpr uint16_t kMerge = 1;\n"
+    flags = ALL_WAIT.format("AllScale", "") + ALL_WAIT.format("Merge", between)
+    source = EmittedText(f"{constants}void Stage()\n{{\n{flags}}}\n")
+    found = defects_of(source, [event_rules.misnumbered_events])
+    assert [each.after for each in found if each.span.start < len(constants)] == ids
+
+
+@pytest.mark.parametrize(("between", "pipes"), [("", 1), ("StoreRows(x);\n", 2)])
+def test_any_pipe_sets_a_flag_behind_a_wait_for_all(between: str, pipes: int) -> None:
+    ready = "CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kReady);"
+    text = f"void Stage()\n{{\n{ALL_WAIT.format('All', '')}{between}{ready}\n}}\n"
+    assert len(list(event_rules.wrong_pipes(EmittedText(text)))) == pipes
+
+
 def test_flags_of_cube_and_vector_are_other_counters() -> None:
     constants = "constexpr uint16_t kScoreReady = 0;\nconstexpr uint16_t kProbReady = 1;\n"
 
@@ -502,21 +565,7 @@ def test_flags_of_cube_and_vector_are_other_counters() -> None:
 
 def test_a_pitch_in_local_memory_differs_by_a_block() -> None:
     store = "StoreRows(gm, rows, count, 16, globalPitch, localPitch);"
-    text = RUNTIME.replace(
-        "};\n",
-        """    template <typename Element>
-    __aicore__ static inline void StoreRows(const AscendC::GlobalTensor<Element> &global,
-        const AscendC::LocalTensor<Element> &local, int64_t rows, int64_t columns, int64_t globalPitch,
-        int64_t localPitch)
-    {
-        AscendC::DataCopyPad(global, local, AscendC::DataCopyExtParams(rows, columns * kSize,
-            (localPitch - RoundUp(columns, kBlock)) / kBlock, (globalPitch - columns) * kSize, 0));
-    }
-};
-""",
-        1,
-    )
-    source = EmittedText(f"void Stage()\n{{\n{store}\n}}\n", Instructions.of(text))
+    source = EmittedText(f"void Stage()\n{{\n{store}\n}}\n", Instructions.of(STORES_ROWS))
     found = {source.at(each.span): each.after for each in defects_of(source, [data_rules.strides])}
     assert found == {"globalPitch": "globalPitch + 1", "localPitch": "localPitch + 32"}
 

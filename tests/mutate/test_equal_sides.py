@@ -98,6 +98,23 @@ def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:
     found = bounds(ahead)
     assert found == [ahead.replace("kPrefetch", "kPrefetch + 1"), ahead.replace("<", "<=")]
     assert bounds("if (begun_ > kPrefetch) {}") == ["if (begun_ >= kPrefetch) {}"]
+    inside = "if (begun_ > kPrefetch) {{\n    const Step &earlier = steps_[0];\n    {}{}\n}}"
+    branch = "if (earlier.tile < work.tiles) { Store(); }"
+    assert bounds(inside.format(branch, ""))[0] == "if (begun_ > kPrefetch + 1) {"
+    assert bounds(inside.format(branch, " Store();"))[0] == "if (begun_ >= kPrefetch) {"
+    assert bounds(inside.format(branch, "") + " else { Store(); }")[0] == "if (begun_ >= kPrefetch) {"
+
+
+@pytest.mark.parametrize(("prefetch", "made"), [(1, ">= tiling_.items - 1"), (2, "> tiling_.items")])
+def test_an_item_less_where_one_step_drains_the_pipeline(prefetch: int, made: str) -> None:
+    """The last item, which has no keys, has a step in any case."""
+    steps = "found.steps = turn {} ? kPrefetch : MaxOf(found.tiles, 1);"
+    text = f"void Run()\n{{\n{steps.format('>= tiling_.items')}\n}}\n"
+    source = EmittedText(text, schedule=f"constexpr int64_t kPrefetch = {prefetch};")
+    (found,) = defects_of(source, [data_rules.bounds])
+    assert text[: found.span.start] + found.after + text[found.span.end :] == text.replace(
+        ">= tiling_.items", made
+    )
 
 
 def test_a_turn_less_where_one_more_does_nothing() -> None:

@@ -62,6 +62,15 @@ def test_what_a_mask_hides_is_no_defect() -> None:
     assert len(found) == 5
 
 
+def test_rows_of_a_half_end_where_its_own_rows_do() -> None:
+    """A function that is given the first query of a half writes its position without the item's name."""
+    half = KERNEL.replace("MaxOf(0, work.firstQuery\n", "MaxOf(0, firstQuery\n")
+    assert half != KERNEL
+    source = EmittedText(half, KNOWN, "", None, SCHEDULE)
+    found = [" ".join(each.after.split()) for each in defects_of(source, [data_rules.tails])]
+    assert "(tileKeys)" not in found and "(work.taskRows)" not in found
+
+
 @pytest.mark.parametrize(
     ("old", "new", "back"),
     [
