@@ -98,8 +98,9 @@ def misnumbered_events(source: EmittedText) -> Iterator[Defect]:
     A constant becomes the id of another event of the same pipes, or of another flag that the same cores set:
     an id that nothing else has is as good as its own. So is one of two events, or of two flags of all cores,
     that are both waited for where they are set, or one of two events of which one comes after all blocks have
-    waited for each other, and the other does not, or that are of different branches of split keys; and one of two flags that are waited for in the order in which they are set, in turn or the one before all
-    of the other, as in the first steps.
+    waited for each other, and the other does not, or that are of different branches of split keys; and one of
+    two flags that are waited for in the order in which they are set, in turn or the one before all of the
+    other, as in the first steps.
     """
     for _, call in _calls(source):
         if not call.arguments:
