@@ -131,7 +131,7 @@ def _block_that_goes_on(source: EmittedText, statement: StatementText) -> Span |
     loops = (
         source.block(head)
         for head in reversed(source.heads_around(statement))
-        if not source.code.startswith("if ", head.span.start)
+        if not source.code.startswith(("if ", "else"), head.span.start)
     )
     return next(loops, source.body(statement.function))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from attndsl.emulator.launch_syntax import mask
@@ -13,6 +13,7 @@ from attndsl.emulator.statements import Placed, placed_statements
 
 _CALL = re.compile(r"(?<![\w:.])(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)(?:\s*<([^<>();]*)>)?\s*(?=\()")
 _TEMPLATE = re.compile(r"<[^<>();]*>(?=\s*\()")
+_ELSE = re.compile(r"\s*(else)\s*(?=\{)")
 _OPENING, _CLOSING = "([{", ")]}"
 _NO_CALLS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "static_cast", "reinterpret_cast"})
 
@@ -104,13 +105,21 @@ class SourceModel:
         return Span(opening + 1, closing_brace(self.code, opening))
 
     def heads_around(self, statement: StatementText) -> list[StatementText]:
-        """The heads of branches and loops around a statement, from the outermost."""
-        blocks = ((each, self.block(each)) for each in self.functions[statement.function])
-        return [
-            each
-            for each, block in blocks
-            if block is not None and block.start <= statement.span.start < block.end
-        ]
+        """The heads of branches and loops around a statement, from the outermost; of what stands in an
+        ``else``, that word, which no statement is."""
+        found, at = [], statement.span.start
+        for each in self.functions[statement.function]:
+            head: StatementText | None = each
+            while head is not None and (block := self.block(head)) is not None:
+                if block.start <= at < block.end:
+                    found.append(head)
+                head = self._otherwise(each, block)
+        return found
+
+    def _otherwise(self, head: StatementText, block: Span) -> StatementText | None:
+        """The ``else`` behind a block, as a head."""
+        word = _ELSE.match(self.code, block.end + 1)
+        return None if word is None else replace(head, span=Span(*word.span(1)))
 
     def match(self, pattern: re.Pattern[str], statement: StatementText) -> re.Match[str] | None:
         """A pattern at the start of a statement, in its code alone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attndsl.mutate import event_rules
+from attndsl.mutate.covered_events import runs_with
 from attndsl.mutate.defects import Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Helper, Instructions
 
@@ -225,3 +226,12 @@ def test_values_that_halves_share_come_before_probabilities(old: str, new: str, 
     source = EmittedText(SHARED.replace(old, new, 1) if old else SHARED, KNOWN)
     found = [source.at(each.span) for each in event_rules.dropped_events(source)]
     assert any("kValueReady" in each for each in found) == is_made
+
+
+def test_what_stands_in_an_else_does_not_run_with_what_follows() -> None:
+    text = "void Stage()\n{\n    if (full) { One(); } else { Other(); Next(); }\n    Last();\n}\n"
+    source = EmittedText(text, Instructions({}))
+    _, one, other, beside, last = source.statements
+    assert runs_with(source, other, beside) and runs_with(source, last, other)
+    assert not runs_with(source, other, last)
+    assert not runs_with(source, other, one) and not runs_with(source, one, other)

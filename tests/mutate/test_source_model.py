@@ -61,3 +61,35 @@ def test_the_statement_around_a_place() -> None:
     found = source.statement_at(TEXT.index("stepRows + 1"))
     assert found is not None and found.number == 1
     assert source.statement_at(0) is None and source.statement_at(len(TEXT) - 1) is None
+
+
+BRANCHES = """\
+void Stage(int rows)
+{
+    for (int r0 = 0; r0 < rows; r0 += 8) {
+        if (r0 > 0) {
+            One(r0);
+        } else {
+            Other(r0);
+        }
+        Last(r0);
+    }
+}
+"""
+
+
+def test_what_stands_in_an_else_has_that_word_around_it() -> None:
+    source = SourceModel(BRANCHES)
+    around = {
+        call.name: source.heads_around(each)
+        for each in source.statements
+        if (call := source.leading_call(each)) is not None
+    }
+    loop, one, other = "for (int r0 = 0; r0 < rows; r0 += 8)", "if (r0 > 0)", "else"
+    assert {name: [source.at(each.span) for each in heads] for name, heads in around.items()} == {
+        "One": [loop, one],
+        "Other": [loop, other],
+        "Last": [loop],
+    }
+    block = source.block(around["Other"][-1])
+    assert block is not None and source.one_line(block) == "Other(r0);"
