@@ -25,6 +25,8 @@ SIZES = dict.fromkeys("BNKQTUDE", 1)
 class Places:
     """Rows of keys and values in one array of elements: of a source by batch row and head."""
 
+    sums_of_a_value = 1
+
     def __init__(self, size: int = 24, **rows: Any) -> None:
         self.content, self.written = np.zeros(size), np.zeros(size, bool)
         self.keys, self.values = ("keys",), ("values",)
@@ -335,10 +337,11 @@ MANY = np.arange(COUNT * CHANNELS).reshape(COUNT, CHANNELS)
 
 
 def random(
-    kind: str, seed: int = 0, factor: float = 0.5, asked: float | None = None
+    kind: str, seed: int = 0, factor: float = 0.5, asked: float | None = None, sums: int = 1
 ) -> tuple[Any, Array, Array]:
     """A filler, queries and the scores of its keys, with values behind them and some rows that none reads."""
     places = Places(3 * MANY.size, keys=MANY, values=MANY + MANY.size)
+    places.sums_of_a_value = sums
     found = stubbed(locations=places, factor=factor, rng=np.random.default_rng(seed), key_tiles=(8,))
     found.is_value = np.zeros(3 * MANY.size, bool)
     found.sizes, found.draft.extents = {**SIZES, "D": CHANNELS, "N": 2, "Q": 3}, {"T": COUNT}
@@ -392,6 +395,16 @@ def test_gentle_scores_rise_in_some_rows_and_fall_in_others() -> None:
     assert (steps == [[1, -1, 1], [-1, 1, -1]]).all() and abs(scores).max() < 6 + 4
     _, _, steep = random("ramp", 1, 0.5, -1.0)
     assert (steep[..., 0] > steep[..., -1]).all()
+
+
+@pytest.mark.parametrize(("asked", "ratio"), [(1.0, 2.0), (None, 1.0)])
+def test_rising_scores_have_smaller_values_where_two_sums_read_them(
+    asked: float | None, ratio: float
+) -> None:
+    """The errors of both sets of probabilities add up, where few keys have the weight of a row."""
+    one, two = (random("ramp", 1, asked=asked, sums=count)[0].locations.content for count in (1, 2))
+    values = MANY + MANY.size
+    assert np.array_equal(one[values], ratio * two[values]) and np.array_equal(one[MANY], two[MANY])
 
 
 def test_plain_ramps_rise_or_fall_by_a_half_of_what_decides() -> None:
