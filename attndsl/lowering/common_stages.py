@@ -13,14 +13,15 @@ from typing import Any
 from attndsl.expr import Scope, Symbol
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.comparison import Comparison
-from attndsl.tile.scalars import names_of
+from attndsl.tile.scalars import free, names_of
 from attndsl.tile.statements import If, Let, Note, Seq, Stage, Statement, seq
 
 
 def common_stage(over: Symbol, first: Stage, second: Stage) -> Stage | None:
     """The stage that does the work of the first where ``over`` holds, else that of the second.
 
-    None where they are alike but for operands, have no work in common, or one does all that the other does.
+    None where they are alike but for operands, have no work in common, one does all that the other does, or
+    what is common reads a scalar that differs.
     """
     one, other = _read_alone(first.body), _read_alone(second.body)
     if _ButOperands().same(one, other):
@@ -28,7 +29,10 @@ def common_stage(over: Symbol, first: Stage, second: Stage) -> Stage | None:
     body = _common(over, one.body, other.body, ((), ()))
     if body is None or not any(_is_work(item) for item in body if not _chooses(item, over)):
         return None
-    return replace(first, name=first.stem, attention_name="", body=seq(*body))
+    both = seq(*body)
+    if free(both).keys() - free(one).keys() - free(other).keys() - {over.name}:
+        return None  # a scalar that has moved to one side is read behind it, too
+    return replace(first, name=first.stem, attention_name="", body=both)
 
 
 class _ButOperands(Comparison):
