@@ -39,7 +39,6 @@ _GROWTH = re.compile(r"Adds\((\w+), \1,\s+float\(tile >=? [\w.]+ \? -kGrowthLimi
 _SLOT_OF_HALF = re.compile(r"found\.halfSlot = (itemSlot)( \* kMostHalves \+ found\.halfOfTask;)")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
-_STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < [\w.]+;\s+\1 \+= (k\w+)\)\s*\Z")
 _LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1\);")
 _ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
 _NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")
@@ -248,8 +247,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
 
     A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
     number of rows that is 0, so that what asks whether there are any takes one less; what asks whether a step
-    is the first of its loop, a step less. Of what is brought to L2
-    ahead nothing is used: there, bounds of what sets flags count alone.
+    is the first of its loop, a step less. Of what is brought to L2 ahead nothing is used: there, bounds of
+    what sets flags count alone.
     """
     for statement in source.statements:
         span = statement.span
@@ -257,7 +256,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
             continue
         guard = _GUARD.match(source.code, span.start, span.end) if statement.is_head else None
         if guard is not None:
-            yield Defect(BOUND, Span(*guard.span(2)), f"> {_step_of(source, statement, guard[1])}")
+            loop = source.loop_over(statement, guard[1])
+            yield Defect(BOUND, Span(*guard.span(2)), f"> {1 if loop is None else loop[3]}")
         elif rest := _takes_the_rest(source, statement):
             yield rest
         else:
@@ -266,12 +266,6 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
             yield Defect(BOUND, Span(*first.span(1)), "1")
-
-
-def _step_of(source: EmittedText, statement: StatementText, name: str) -> str:
-    """By how much a variable of a loop around a statement goes on; 1 of what is no such variable."""
-    loops = (source.match(_STEPS, head) for head in source.heads_around(statement))
-    return next((loop[2] for loop in loops if loop is not None and loop[1] == name), "1")
 
 
 def _sets_nothing(source: EmittedText, head: StatementText) -> bool:

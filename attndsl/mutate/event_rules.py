@@ -17,7 +17,7 @@ from attndsl.mutate.covered_events import (
 )
 from attndsl.mutate.defects import Defect, Rule, dropped
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.last_phase import after_all_blocks, callers_of
+from attndsl.mutate.last_phase import ALL_WAIT, after_all_blocks, callers_of
 from attndsl.mutate.lifetimes import EARLY, excludes, never_together, time_of
 from attndsl.mutate.pieces import is_covered_release, is_covered_wait, orders_one_product
 from attndsl.mutate.source_model import CallText, Span, StatementText
@@ -33,8 +33,6 @@ _CUBE_ALONE, _VECTOR_ALONE = set(_CUBE_PIPES) - set(_VECTOR_PIPES), set(_VECTOR_
 _EVENT = re.compile(r"HardEvent::(\w+?)_(\w+)\b")
 _ANY_EVENT = re.compile(r"HardEvent::(\w+)")
 _CROSS = re.compile(r"CrossCore(?:Set|Wait)Flag\Z|SyncAll\Z")
-_ALL_WAIT = re.compile(r"CrossCoreSetFlag<kAllCores, PIPE_(\w+)>\((\w+)\);\s*CrossCoreWaitFlag\(\2\);\s*")
-"""A flag of all cores that is waited for where it is set: they wait for each other."""
 _CONSTANT = re.compile(r"\bconstexpr\s+u?int\d+_t\s+(\w+)\s*=\s*(\d+)\s*;")
 _STAGE = re.compile(r"if \((?:[\w> ]+ && )?([\w.]+ < \w+\.(?:tiles|keySteps))\)\s*\Z")
 """What a stage of a step depends on."""
@@ -164,7 +162,7 @@ def _names_by_kind(source: EmittedText) -> tuple[dict[str, set[str]], set[str]]:
 @kept
 def _waited_at_once(source: EmittedText) -> frozenset[str]:
     """The flags that every core which sets one waits for right there, each time."""
-    pairs = Counter(match[2] for match in _ALL_WAIT.finditer(source.code))
+    pairs = Counter(match[2] for match in ALL_WAIT.finditer(source.code))
     uses = Counter(name for _, _, name in _flags(source))
     return frozenset(name for name, count in pairs.items() if uses[name] == 2 * count)
 
@@ -405,7 +403,8 @@ def wrong_pipes(source: EmittedText) -> Iterator[Defect]:
 def _waited_for(source: EmittedText, statement: StatementText) -> list[str]:
     """The pipe whose work the core has waited for right in front of a statement, with all others: which pipe
     sets a flag then makes no difference, as none has more to do."""
-    return [each[1] for each in _ALL_WAIT.finditer(source.code) if each.end() == statement.span.start]
+    before = source.code[: statement.span.start].rstrip()
+    return [each[1] for each in ALL_WAIT.finditer(before) if each.end() == len(before)]
 
 
 def dropped_cross_flags(source: EmittedText) -> Iterator[Defect]:

@@ -13,7 +13,7 @@ from attndsl.mutate.equal_sides import turns_may_follow
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.lifetimes import known_constants
 from attndsl.mutate.pieces import single_turns
-from attndsl.mutate.source_model import CallText, StatementText
+from attndsl.mutate.source_model import STEPS, CallText, StatementText
 
 _TURNS_END = re.compile(
     r"const int64_t (turns|places)End = (tiling_\.items|order\.itemsOfBlock)"
@@ -21,7 +21,6 @@ _TURNS_END = re.compile(
 )
 _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)\s*\Z")
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")
-_STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
 _ROWS_AT_ONCE = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+<\w+>\(\2\))\)\s*\Z")
 _PLACE = re.compile(r"(?<!\w)\w+_?\[([^\]]*)\]")
 _FIRST_TILE = re.compile(r"found\.firstTile =\s+MinOf\(")
@@ -72,7 +71,7 @@ def _of_local_rows(source: EmittedText, statement: StatementText, call: CallText
     whole groups, from the first row on, so that these rows are none of another step."""
     group = source.match(_GROUP, statement)
     heads = source.heads_around(statement)
-    loop = source.match(_STEPS, heads[-1]) if group and heads else None
+    loop = source.match(STEPS, heads[-1]) if group and heads else None
     body = source.block(heads[-1]) if heads else None
     if group is None or loop is None or body is None or loop.group(3, 2, 1) != group.group(2, 3, 4):
         return False
@@ -162,7 +161,7 @@ def is_all_that_is_left(source: EmittedText, call: CallText) -> bool:
     one, other = (source.one_line(each) for each in call.arguments)
     turns = single_turns(source)
     for head in source.heads_around(statement) if statement is not None else ():
-        loop = source.match(_STEPS, head)
+        loop = source.match(STEPS, head)
         left = (loop[3], f"{loop[2]} - {loop[1]}") if loop is not None else None
         if (one, other) == left and source.block(head) in turns:
             return True

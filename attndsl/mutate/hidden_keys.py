@@ -19,7 +19,6 @@ from attndsl.mutate.source_model import CallText, Span, StatementText
 _FILLS = re.compile(r"FillInterval\w*\Z")
 _HIDDEN, _ALL = "-__builtin_inff()", "keys"
 _NAMED = re.compile(r"const int64_t (\w+) =\s")
-_PIECES = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
 _LAST_ROW = re.compile(r"(?:\b(?:work|found)\.)?\bfirstQuery \+ (?=[M(])")
 _LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
 _OWNER = re.compile(r"\b(?:work|found)\.")
@@ -95,17 +94,11 @@ def _skips_pieces(source: EmittedText, statement: StatementText, minimum: Span) 
     (limit, _), step = _operands(source, minimum), None
     for use in uses:
         guard = re.fullmatch(rf"if \((\w+) < {named[1]}\)\s*", source.code_at(use.span))
-        body, loop = source.block(use), _loop_of(source, use, guard[1] if guard else "")
+        body, loop = source.block(use), source.loop_over(use, guard[1] if guard else "")
         if body is None or loop is None or loop[2] != limit or "CrossCore" in source.code_at(body):
             return None
         step = loop[3]
     return step
-
-
-def _loop_of(source: EmittedText, statement: StatementText, variable: str) -> re.Match[str] | None:
-    """The head of the loop around a statement over a variable."""
-    loops = (source.match(_PIECES, head) for head in source.heads_around(statement))
-    return next((loop for loop in loops if loop is not None and loop[1] == variable), None)
 
 
 def _operands(source: EmittedText, minimum: Span) -> tuple[str, str]:

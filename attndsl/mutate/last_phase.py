@@ -10,7 +10,8 @@ from attndsl.mutate.source_model import closing_brace
 
 _OF_ALL_BLOCKS = re.compile(r"CrossCoreSetFlag<kAllCores\b|SyncAll\b")
 _WHOLE_BRANCH = re.compile(r"\s*if \(([^(){};]*)\)\s*\{")
-_WAIT = re.compile(r"\s*CrossCoreSetFlag<kAllCores, PIPE_MTE3>\((\w+)\);\s*CrossCoreWaitFlag\(\1\);")
+ALL_WAIT = re.compile(r"\s*CrossCoreSetFlag<kAllCores, PIPE_(\w+)>\((\w+)\);\s*CrossCoreWaitFlag\(\2\);")
+"""A flag by which all cores wait for each other: set, and waited for right there; its pipe, its id."""
 _STORED = "HardEvent::V_MTE3"
 
 
@@ -86,4 +87,5 @@ def _ends(source: EmittedText, function: str, waiting: str) -> bool:
             return False
         if bodies[1][closing_brace(bodies[1], branches[1].end() - 1) + 1 :].strip():
             return False
-    return _WAIT.match(bodies[0][branches[0].end() if branches[0] is not None else 0 :]) is not None
+    wait = ALL_WAIT.match(bodies[0], branches[0].end() if branches[0] is not None else 0)
+    return wait is not None and wait[1] == "MTE3"

@@ -20,7 +20,7 @@ from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks, before_all_blocks
 from attndsl.mutate.planned_kernels import told_of_kernels
 from attndsl.mutate.scratch import are_scratch
-from attndsl.mutate.source_model import SourceModel, Span, closing_brace
+from attndsl.mutate.source_model import SourceModel, Span
 from attndsl.mutate.turns import buffers_of, makes_buffer, over_in_time
 
 FIRST, EARLY, WHOLE, SPLIT, LATE = (
@@ -41,7 +41,6 @@ _CHOICE = re.compile(r"\(([^()?:]+) \? ([^()?:]+) : ([^()?:]+)\)")
 _WORD_OF_MEMBER = re.compile(r"\b\w+_\b")
 _PLACE = re.compile(r"\bk\w+At\b")
 _BRANCH = re.compile(r"if \(tiling_\.splits == 1\)\s*\Z")
-_ELSE = re.compile(r"\s*else\s*\{")
 _SPLITS = re.compile(r"tiling\.splits = ([^;]*);")
 _FEW_SPLITS = (
     "problem.startTogether ? MaxOf(1, MinOf(problem.cores / MaxOf(tiling.tasks, 1), keyTiles)) : 1",
@@ -162,11 +161,10 @@ def _branches(kernel: EmittedText) -> list[tuple[Span, str]]:
     for head in kernel.statements:
         if head.is_head and kernel.match(_BRANCH, head):
             whole = kernel.block(head)
-            other = None if whole is None else _ELSE.match(kernel.code, whole.end + 1)
             if whole is not None:
                 found.append((whole, WHOLE))
-            if other is not None:
-                found.append((Span(other.end(), closing_brace(kernel.code, other.end() - 1)), SPLIT))
+                if (other := kernel.otherwise(whole)) is not None:
+                    found.append((other, SPLIT))
     return found
 
 

@@ -17,7 +17,6 @@ from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.source_model import Span, StatementText, closing_brace
 from attndsl.mutate.turns import by_vector_pipe, uses_of
 
-_ELSE = re.compile(r"\s*else \{")
 _Use = tuple[StatementText, str]
 """A statement that uses a buffer, and the buffer's name there."""
 
@@ -96,10 +95,9 @@ def _writes_first(kernel: EmittedText, block: Span, uses: Sequence[_Use]) -> boo
     child = _child(kernel, block, uses[0][0].span.start)
     if child is None:
         return True
-    other = _ELSE.match(kernel.code, child.end + 1)
-    if other is None or kernel.code[: child.start - 1].rstrip()[-1:] != ")":
+    branch = kernel.otherwise(child)
+    if branch is None or kernel.code[: child.start - 1].rstrip()[-1:] != ")":
         return False
-    branch = Span(other.end(), closing_brace(kernel.code, other.end() - 1))
     inside = [use for use in uses if branch.start <= use[0].span.start < branch.end]
     return bool(inside) and _writes(kernel, *inside[0])
 

@@ -13,7 +13,9 @@ from attndsl.emulator.statements import Placed, placed_statements
 
 _CALL = re.compile(r"(?<![\w:.])(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)(?:\s*<([^<>();]*)>)?\s*(?=\()")
 _TEMPLATE = re.compile(r"<[^<>();]*>(?=\s*\()")
-_ELSE = re.compile(r"\s*(else)\s*(?=\{)")
+_ELSE = re.compile(r"\s*else\s*\{")
+STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
+"""The head of a loop over steps: the variable, its end, the step."""
 _OPENING, _CLOSING = "([{", ")]}"
 _NO_CALLS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "static_cast", "reinterpret_cast"})
 
@@ -109,17 +111,24 @@ class SourceModel:
         ``else``, that word, which no statement is."""
         found, at = [], statement.span.start
         for each in self.functions[statement.function]:
-            head: StatementText | None = each
-            while head is not None and (block := self.block(head)) is not None:
-                if block.start <= at < block.end:
-                    found.append(head)
-                head = self._otherwise(each, block)
+            block = self.block(each)
+            other = None if block is None else self.otherwise(block)
+            if block is not None and block.start <= at < block.end:
+                found.append(each)
+            elif other is not None and other.start <= at < other.end:
+                word = self.code.rindex("else", 0, other.start)
+                found.append(replace(each, span=Span(word, word + len("else"))))
         return found
 
-    def _otherwise(self, head: StatementText, block: Span) -> StatementText | None:
-        """The ``else`` behind a block, as a head."""
+    def otherwise(self, block: Span) -> Span | None:
+        """The block of the ``else`` behind a block, between its braces."""
         word = _ELSE.match(self.code, block.end + 1)
-        return None if word is None else replace(head, span=Span(*word.span(1)))
+        return None if word is None else Span(word.end(), closing_brace(self.code, word.end() - 1))
+
+    def loop_over(self, statement: StatementText, variable: str) -> re.Match[str] | None:
+        """The head of the loop around a statement over steps of a variable (:data:`STEPS`)."""
+        loops = (self.match(STEPS, head) for head in self.heads_around(statement))
+        return next((loop for loop in loops if loop is not None and loop[1] == variable), None)
 
     def match(self, pattern: re.Pattern[str], statement: StatementText) -> re.Match[str] | None:
         """A pattern at the start of a statement, in its code alone."""
