@@ -163,7 +163,10 @@ def shared_by_heads(mask: TensorValue) -> Expr:
 
 
 def masked(s: Value, query: TensorValue, mask: TensorValue, slopes: TensorValue | None, row: Expr) -> Value:
-    """Scores with the mask; ``row`` is the row of the mask that query ``i`` reads."""
+    """Scores with the mask; ``row`` is the row of the mask that query ``i`` reads.
+
+    With cached keys it counts new queries alone, as ATB's kernels do: query 0 sees key 0, the oldest one.
+    """
     factor = select(zero_one(query, mask), -3e38, 1.0)
     added = attend.when(mask.layout == "square", mask.at(i, j), mask.at(b, i, j))
     added = attend.when(mask.layout == "per head", mask.at(n, i, j), added)

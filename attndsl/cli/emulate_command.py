@@ -25,7 +25,13 @@ from attndsl.cli.command_values import Decimal, Place
 @click.option("-I", "include_dirs", multiple=True, metavar="DIR", help="folder of headers")
 @click.option("--source", "sources", multiple=True, metavar="FILE", help="further source file")
 @cann_option
-@click.option("--auto-sync", default="on", show_default=True, type=click.Choice(["on", "off"]))
+@click.option(
+    "--auto-sync",
+    default="on",
+    show_default=True,
+    type=click.Choice(["on", "off"]),
+    help="order as the compiler's automatic synchronization adds it; off: the kernel's own alone",
+)
 @click.option("--timeout", default=300.0, show_default=True, type=Decimal(0.1, 1e7), metavar="SECONDS")
 @click.option("--memory", default=16.0, show_default=True, type=Decimal(0.5, 1 << 20), metavar="GIB")
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")

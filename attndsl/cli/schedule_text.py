@@ -10,7 +10,7 @@ from attndsl.compiler.prepare_launch import specialization_of
 from attndsl.compiler.stored_schedules import StoredSchedule, stale_text, stored_entry
 from attndsl.expr import Symbol
 from attndsl.spec.binding.call import Call
-from attndsl.tuning.candidates import SEEN, Candidate, Candidates
+from attndsl.tuning.candidates import OF_WORK, Candidate, Candidates
 from attndsl.verify.cases.shaped_call import ProfileError, call_of_shape
 
 _RUNNERS_UP = 5
@@ -94,7 +94,7 @@ def _runners_up(candidates: Candidates, own: Candidate) -> tuple[list[Candidate]
     many are not among these because it would take long to count their work."""
     found: dict[float, Candidate] = {}
     counted, left = 0, 0
-    for schedule in candidates.neighbours(own.schedule, SEEN):
+    for schedule in candidates.neighbours(own.schedule, OF_WORK):
         if max(counted, own.bounds.counted) > _MOST_COUNTED:  # each takes about as long as this one
             left += 1
             continue

@@ -30,7 +30,7 @@ from attndsl.tuning.bounds import Bounds, bounds_of
 TRIED = "tried by a search"
 """Who chose the options of a candidate."""
 
-SEEN: Mapping[str, tuple[int | str, ...]] = {
+OF_WORK: Mapping[str, tuple[int | str, ...]] = {
     "max_rows": (64, 128, 256),
     "tile_k": (128, 256, 384, 512, 768, 1024),
     "rows": (8, 16, 32),
@@ -49,7 +49,7 @@ SEEN: Mapping[str, tuple[int | str, ...]] = {
 }
 """Values of the options that change how much work there is, so that bounds tell them apart."""
 
-UNSEEN: Mapping[str, tuple[int | str, ...]] = {
+OF_ORDER: Mapping[str, tuple[int | str, ...]] = {
     "ring": (2, 3, 4, 5),
     "pipeline": ("auto", "drained"),
     "slots": (1, 2),

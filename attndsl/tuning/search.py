@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from attndsl.compiler.compile import Compiled
 from attndsl.lowering.match.schedule_options import Schedule
-from attndsl.tuning.candidates import SEEN, UNSEEN, Candidate, Candidates, same_kernel
+from attndsl.tuning.candidates import OF_ORDER, OF_WORK, Candidate, Candidates, same_kernel
 
 Measure = Callable[[Compiled], float]
 """The predicted time of the call with a compiled kernel, in microseconds."""
@@ -54,7 +54,7 @@ def ranked(candidates: Candidates, rounds: int = _ROUNDS) -> tuple[Candidate, ..
     """
     best = _default(candidates)
     for _ in range(rounds):
-        around = (candidates.candidate(each) for each in candidates.neighbours(best.schedule, SEEN))
+        around = (candidates.candidate(each) for each in candidates.neighbours(best.schedule, OF_WORK))
         lower = [each for each in around if each is not None and each.bounds.rank < best.bounds.rank * _WORTH]
         fitting = (each for each in sorted(lower, key=_rank) if candidates.compiled(each) is not None)
         nearest = next(fitting, None)
@@ -149,14 +149,14 @@ class _Found:
         back = {name: (getattr(default, name),) for name in best.options}
         yield from self._open(self._candidates.neighbours(best.schedule, back))
         by_rank = (self._by_rank(trial.candidate.schedule) for trial in fastest)
-        told_apart = self._open(self._candidates.neighbours(best.schedule, UNSEEN))
+        told_apart = self._open(self._candidates.neighbours(best.schedule, OF_ORDER))
         for turn in zip_longest(*by_rank, told_apart):
             yield from (each for each in turn if each is not None)
 
     def _by_rank(self, schedule: Schedule) -> Iterator[Candidate]:
         """Neighbours in options that bounds see, one of those of equal rank, none of the rank of a trial."""
         known = {trial.candidate.bounds.rank for trial in self.trials}
-        for each in sorted(self._open(self._candidates.neighbours(schedule, SEEN)), key=_rank):
+        for each in sorted(self._open(self._candidates.neighbours(schedule, OF_WORK)), key=_rank):
             if each.bounds.rank not in known:
                 known.add(each.bounds.rank)
                 yield each

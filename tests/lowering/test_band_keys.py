@@ -39,15 +39,14 @@ def of_tile(c: Any, first_query: int, rows: int, tile: int, heads: int = 1) -> d
 
 
 def keys_of_core(c: Any, known: dict[str, Any], core: int) -> int:
-    (keys,) = (
-        each.value
-        for each in tile_bounds(c, of_this_aiv=True)
-        if isinstance(each, Let) and each.symbol is KEYS
-    )
     half = -(-known["taskRows"] // 2)
     begin = min(core * half, known["taskRows"])
     own = {SUB_BLOCK.name: core, "rowBegin": begin, "rows": min(half, known["taskRows"] - begin)}
-    return int(keys.evaluate({**known, **own}))
+    scalars = {**known, **own}
+    for each in tile_bounds(c, of_this_aiv=True):
+        if isinstance(each, Let) and each.symbol.name not in known:
+            scalars[each.symbol.name] = each.value.evaluate(scalars)
+    return int(scalars[KEYS.name])
 
 
 @pytest.mark.parametrize(("first", "rows", "heads"), [(256, 256, 1), (640, 200, 1), (0, 256, 2), (96, 72, 4)])

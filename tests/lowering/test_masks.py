@@ -117,7 +117,7 @@ def test_causal_tasks_end_with_their_last_position() -> None:
 
 def test_tasks_under_a_window_begin_late_in_whole_granules() -> None:
     c = padded(WINDOW)
-    assert bounds(c)["keyBegin"] == "max(0, firstQuery - W) // 128 * 128"
+    assert bounds(c)["keyBegin"] == "max(0, firstQuery - W) // keyGranule * keyGranule"
     assert "firstKey := keyBegin + (firstTile + tile) * tileKeys" in lines(tile_bounds(c))
 
 

@@ -106,8 +106,9 @@ def test_small_tasks_that_come_first_have_fewer_rows(queries: int, rows: int) ->
     assert found["warmKeys"] == min(128, queries)
 
 
-def test_zeros_stand_where_weighted_sums_arrive() -> None:
-    c = prompt()
+@pytest.mark.parametrize(("splits", "place"), [("auto", "accumulator"), (1, "partial")])
+def test_zeros_stand_where_merges_accumulate_else_where_weighted_sums_arrive(splits: Any, place: str) -> None:
+    c = prompt(split_kv=splits)
     add_work_fields((c,))
     found = lines(warm_slots(c))
-    assert any("partial" in line and "rowsOfZeros" in line for line in found), found
+    assert any(place in line and "rowsOfZeros" in line for line in found), found

@@ -13,6 +13,7 @@ from .trees import (
     L0C,
     MTE2,
     MTE3,
+    S,
     V,
     accumulate,
     awaited,
@@ -88,6 +89,16 @@ def test_order_is_transitive():
     first, second = (raised("a", MTE2, V), awaited("a", MTE2, V)), order("b", V, MTE3)
     assert pairs(load(X), *first, second, store(X)) == []
     assert pairs(load(X), first[0], second, first[1], store(X)) == ["MTE2>MTE3 on x"]
+
+
+@pytest.mark.parametrize("later", [fill(X), store(X), load(X)], ids=["V", "MTE3", "MTE2"])
+def test_what_the_scalar_unit_waits_for_is_complete_for_all_that_it_hands_over_later(later):
+    assert pairs(fill(X), order("e", V, S), later) == []
+    assert len(pairs(fill(X), raised("e", V, S), later)) == 1  # it does not wait
+    assert len(pairs(fill(X), order("e", MTE2, S), later)) == 1  # for another pipe
+    assert len(pairs(order("e", V, S), fill(X), later)) == 1  # too early
+    between = If(condition=TEST, then=seq(order("e", V, S)))
+    assert len(pairs(fill(X), between, later)) == 1  # perhaps not
 
 
 def test_one_pipe_needs_a_barrier():

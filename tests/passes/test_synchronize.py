@@ -12,7 +12,18 @@ from attndsl.passes.events.synchronize import synchronize
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
 from attndsl.tile.instructions import LoadRows
-from attndsl.tile.statements import BLOCK_MODE, Alloc, If, Seq, SetCrossFlag, SetEvent, Statement, seq
+from attndsl.tile.statements import (
+    BLOCK_MODE,
+    Alloc,
+    If,
+    Seq,
+    SetCrossFlag,
+    SetEvent,
+    Stage,
+    Statement,
+    WaitEvent,
+    seq,
+)
 from tests.support.devices import ARCHITECTURE
 
 from .trees import assert_prints, compute, fill, lifetime, load, loop, program, store, ub
@@ -65,6 +76,31 @@ def test_buffers_of_a_lifetime_that_are_loaded_and_used_in_turn_have_events_of_t
     at_once = Alloc(buffers=(X, Y), body=seq(load(X), load(Y), compute(Z, X), compute(Z, Y)))
     names = {each.name for each in synchronized(at_once).walk() if isinstance(each, SetEvent)}
     assert names == {"xReadyMTE2V"}
+
+
+def part(*body: Statement) -> Stage:
+    return Stage(name="Part", core=Core.AIV, doc="", body=seq(*body))
+
+
+def test_what_a_part_has_waited_for_is_not_waited_for_behind_it():
+    """The part is a function that two places call: its event stands in it, and is raised once."""
+    assert_prints(
+        synchronized(part(load(X), compute(Y, X)), compute(Z, X)),
+        """
+        stage Part on AIV:
+            MTE2  x[64] <- gm[64]
+            set MTE2->V xReadyMTE2V
+            wait MTE2->V xReadyMTE2V
+            V     y[64] = Exp(x[64])
+        V     z[64] = Exp(x[64])
+        """,
+    )
+
+
+@pytest.mark.parametrize("body", [[load(X)], [compute(Y, X), load(X)], [load(X), store(X)]])
+def test_what_a_part_may_not_have_waited_for_is_waited_for_behind_it(body: list[Statement]):
+    tree = synchronized(part(*body), compute(Z, X))
+    assert any(isinstance(each, WaitEvent) and each.target is Pipe.V for each in tree.body)
 
 
 def test_instructions_of_one_pipe_get_a_barrier_where_they_clash():

@@ -14,7 +14,7 @@ from attndsl.tile.program import Program
 from attndsl.tile.statements import Alloc, For, Seq, SetEvent, Statement, WaitEvent, seq
 from tests.support.devices import DEVICE
 
-V, MTE2, MTE3 = Pipe.V, Pipe.MTE2, Pipe.MTE3
+V, MTE2, MTE3, S = Pipe.V, Pipe.MTE2, Pipe.MTE3, Pipe.S
 GM = GlobalTensor(name="gm", dtype="float32", role="input")
 
 

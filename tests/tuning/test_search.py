@@ -13,7 +13,7 @@ from attndsl.lowering.errors import IllegalScheduleValue
 from attndsl.lowering.match.schedule_options import Schedule
 from attndsl.spec.binding.call import Call
 from attndsl.spec.operator.loader import load
-from attndsl.tuning.candidates import SEEN, UNSEEN, Candidate, Candidates, same_kernel
+from attndsl.tuning.candidates import OF_ORDER, OF_WORK, Candidate, Candidates, same_kernel
 from attndsl.tuning.search import Search, ranked, search
 from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
@@ -102,7 +102,7 @@ def test_what_the_author_states_stays(tmp_path):
     stated = candidates(tmp_path, ring=3, tile_k=256)
     assert not {"ring", "tile_k"} & stated.open_options and "rows" in stated.open_options
     schedule = stated.default.schedule
-    assert {each.tile_k for each in stated.neighbours(schedule, {**SEEN, **UNSEEN})} == {256}
+    assert {each.tile_k for each in stated.neighbours(schedule, {**OF_WORK, **OF_ORDER})} == {256}
     with pytest.raises(IllegalScheduleValue, match="tile_k=512 must be 256, the spec states it"):
         stated.with_options({"tile_k": 512})
     assert stated.with_options({"tile_k": 256, "rows": 8}).rows == 8
@@ -121,9 +121,9 @@ def untried(*tried: Iterable[str]) -> set[str]:
 
 
 def test_a_search_tries_each_option_or_says_why_not() -> None:
-    assert untried(SEEN, UNSEEN, NOT_SEARCHED) == set()
-    assert not {*SEEN} & {*UNSEEN} and not NOT_SEARCHED.keys() & {*SEEN, *UNSEEN}
-    assert untried(SEEN, set(UNSEEN) - {"ring"}, NOT_SEARCHED) == {"ring"}
+    assert untried(OF_WORK, OF_ORDER, NOT_SEARCHED) == set()
+    assert not {*OF_WORK} & {*OF_ORDER} and not NOT_SEARCHED.keys() & {*OF_WORK, *OF_ORDER}
+    assert untried(OF_WORK, set(OF_ORDER) - {"ring"}, NOT_SEARCHED) == {"ring"}
 
 
 def test_candidates_are_legal_and_fit(tmp_path):

@@ -68,6 +68,7 @@ from attndsl.tile.statements import (
     SetEvent,
     Stage,
     WaitCrossFlag,
+    outer_stages,
 )
 
 _DECLARED = 96
@@ -310,6 +311,10 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
     loops = [item for item in joint.body.walk() if isinstance(item, Pipelined)]
     called = {stage: _functions(stage, shared) for loop in loops for stage in loop.stages}
     width = max([14, *(len(name) + 1 for names in called.values() for name in names)])
+    for stage in _warming(joint, loops):
+        head = f"{stage.core.value}  {shared.name(stage):<{width}}{'before step 0':<20}"
+        slots = [f"sets {name} for each slot" for name in _flags(stage, SetCrossFlag)]
+        yield from in_columns(head, slots, _LEGEND)
     for loop in loops:
         extent, turn = as_expr(loop.extent), loop.turn
         ends = {
@@ -337,6 +342,12 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
         yield "Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on."
     elif any(isinstance(item, Let) and item.symbol == KEY_STEPS for item in joint.body.walk()):
         yield "An item of several tiles runs them twice: first for its sums, then for the selection."
+
+
+def _warming(joint: Program, loops: Sequence[Pipelined]) -> Iterator[Stage]:
+    """The stages that store to the slots of a ring before the steps."""
+    of_steps = {stage for loop in loops for stage in loop.stages}
+    return (stage for stage in outer_stages(joint.body) if stage.warms is not None and stage not in of_steps)
 
 
 def _functions(stage: Stage, shared: SharedStages) -> dict[str, list[str]]:

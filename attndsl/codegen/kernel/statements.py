@@ -249,14 +249,15 @@ class Writer:
         place = "" if statement.place.same(Const(0)) else f"{self._spelling.expr(statement.place)} + "
         begin, extent = (self._spelling.expr(bound) for bound in (statement.begin, statement.extent))
         more = f"{index} < {extent} && {count} < {self._spelling.expr(array.most)}"
-        condition, left, spelled = statement.condition, f"{index}sToSkip", dict[str, str]()
+        takes, left = [f"{member(array.name)}[{place}{count}++] = {index};"], f"{index}sToSkip"
         yield f"{'int64_t ' if count == scalar(statement.count) else ''}{count} = 0;"
         if not statement.skip.same(Const(0)):
             yield f"int64_t {left} = {self._spelling.expr(statement.skip)};"
-            condition, spelled = condition & (Symbol(left) <= 0), {left: f"{left}--"}
+            skips = [f"if ({left} > 0) {{", f"{_INDENT}--{left};", "} else {"]
+            takes = [*skips, *(_INDENT + line for line in takes), "}"]
         yield f"for (int64_t {index} = {begin}; {more}; ++{index}) {{"
-        yield f"{_INDENT}if ({self._spelling.expr(condition, spelled)}) {{"
-        yield f"{_INDENT * 2}{member(array.name)}[{place}{count}++] = {index};"
+        yield f"{_INDENT}if ({self._spelling.expr(statement.condition)}) {{"
+        yield from (_INDENT * 2 + line for line in takes)
         yield f"{_INDENT}}}"
         yield "}"
 

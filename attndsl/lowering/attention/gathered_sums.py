@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attndsl.expr import Const, Expr, Symbol, minimum, select
+from attndsl.expr import Compare, Const, Expr, Symbol, minimum, select
 from attndsl.lowering.attention.item_steps import has_keys, is_followed, is_later, key_steps, turn_length
 from attndsl.lowering.attention.tile_slots import item_slot, tile_row
 from attndsl.lowering.context.attention_context import Context
@@ -195,6 +195,7 @@ def rescale_sums(context: Context) -> Stage:
     read = seq(
         copied, Note(text="maxima grow rarely once an item has begun: the scalar unit looks where"), steps
     )
+    looked = If(condition=ROWS > 0, then=seq(Alloc(buffers=(grown,), body=read)), where=where)
     return context.stage(
         "UpdateTile",
         Core.AIV,
@@ -202,9 +203,7 @@ def rescale_sums(context: Context) -> Stage:
             "Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which the "
             "cube waits for."
         ),
-        body=seq(
-            If(condition=is_followed(context), then=seq(Alloc(buffers=(grown,), body=read)), where=where)
-        ),
+        body=seq(If(condition=is_followed(context), then=seq(looked), where=where)),
         where=where,
     )
 
@@ -227,9 +226,10 @@ def load_sums(context: Context, target: Buffer) -> Statement:
     """The weighted sums of a step of an item's rows; 0 of an item without keys."""
     rows = whole(target, 0, STEP_ROWS * context.padded_value_size)
     load = LoadRows(dst=rows, src=_rows_of_item(context), where=context.where)
+    note = Note(text="an item without keys has one step, and no sums")
     fill = Fill(dst=rows, value=Const(0), where=context.where)
-    none = key_steps(context) <= TILE
+    none = Compare(">=", TILE, key_steps(context))
     return seq(
         If(condition=has_keys(context), then=seq(load), where=context.where),
-        If(condition=none, then=seq(fill), where=context.where),
+        If(condition=none, then=seq(note, fill), where=context.where),
     )

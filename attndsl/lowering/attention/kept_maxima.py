@@ -76,29 +76,31 @@ def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> 
     assert sums.of_tile is not None
     by_step = sums.of_tile.region(0, steps, step, step)
     largest, negated = (whole(each, 0, steps) for each in (b.tile_stat, read))
+    unscaled = Fill(dst=whole(b.rescale, tile_row(context, Const(0)), ROWS), value=Const(1.0), where=where)
     tried = seq(
-        Fill(dst=whole(b.rescale, tile_row(context, Const(0)), ROWS), value=Const(1.0), where=where),
+        unscaled,
         no_growth(context),
+        *sums.before_steps,
         in_steps(ROWS, context.rows_of_step, kept, where),
-        *sums.if_rows(*sums.of_whole_steps, RowReduce(op="Max", dst=largest, src=by_step)),
+        *sums.of_whole_steps,
+        RowReduce(op="Max", dst=largest, src=by_step),
     )
-    zero = Fill(dst=largest, value=Const(0), where=where)
-    first = seq(If(condition=has_rows, then=seq(zero), where=where))
+    first = seq(Fill(dst=largest, value=Const(0), where=where))
 
     def again(r0: Expr, count: Expr) -> list[Statement]:
         is_above = IsBelow(symbol=_ABOVE, src=whole(read, R0 // step, 1), bound=-least, where=where)
         redone = seq(*taken(r0, count), *sums.reduced_step)
         return [is_above, If(condition=_ABOVE | first_step(context), then=redone, where=where)]
 
-    title = "an item's first tile, and rows with a score far above their maximum, which are rare"
+    title = "an item's first tile, and rows with a score far above their maximum, which are rare; so is NaN"
     rest = seq(
+        Note(text="the scalar unit reads minus the largest row sum of each step"),
         WithScalar(op="Muls", dst=negated, src=largest, scalar=Const(-1.0), where=where),
         Note(text=title),
         in_steps(ROWS, context.rows_of_step, again, where),
     )
-    asked = Alloc(buffers=(read,), body=rest)
-    return [
+    work = seq(
         If(condition=is_later(context), then=tried, otherwise=first, where=where),
-        If(condition=has_rows, then=seq(asked), where=where),
-        *sums.if_rows(*sums.added),
-    ]
+        Alloc(buffers=(read,), body=rest),
+    )
+    return [If(condition=has_rows, then=work, where=where), *sums.if_rows(*sums.added)]

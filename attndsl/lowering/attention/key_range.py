@@ -18,6 +18,7 @@ from attndsl.lowering.attention.seen_tiles import (
 from attndsl.lowering.attention.tile_slots import ring_slot
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
+    FIRST_BAND_ROW,
     FIRST_KEY,
     FIRST_TILE,
     HALVES,
@@ -25,6 +26,7 @@ from attndsl.lowering.emit.loop_scalars import (
     KEY_END,
     KEY_TILE,
     KEYS,
+    LAST_BAND_ROW,
     REPEAT_LANES,
     ROW_BEGIN,
     ROWS,
@@ -40,10 +42,10 @@ from attndsl.lowering.masks.visibility import (
     end_of_positions,
     first_of_positions,
     first_visible,
+    key_granule,
     later_positions_see_more,
     task_end,
 )
-from attndsl.lowering.match.schedule_options import GRANULE
 from attndsl.tile.statements import Let, Statement
 
 _TILE_FIRST, _TILE_KEYS = Symbol("tileFirst"), Symbol("keysOfTile")
@@ -100,18 +102,20 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
     found = [*ring_slot(context), *_which(context), *number]
     if of_this_aiv and begins_by_band(context):
         return [*found, *_tile_of_this_aiv(context, first, keys)]
-    seen = _keys_of_this_aiv(context, keys) if of_this_aiv and sees_by_band(context) else keys
-    return [*found, Let(symbol=FIRST_KEY, value=first), Let(symbol=KEYS, value=seen)]
+    rows: list[Statement] = []
+    if of_this_aiv and sees_by_band(context):
+        rows, keys = _rows_of_bands(context, last_too=True), _keys_of_bands(context, keys)
+    return [*found, *rows, Let(symbol=FIRST_KEY, value=first), Let(symbol=KEYS, value=keys)]
 
 
 def _tile_of_this_aiv(context: Context, first: Expr, keys: Expr) -> list[Statement]:
     """The same of the keys from the first on that the first of its bands may see."""
     names = {FIRST_KEY.name: _TILE_FIRST, KEYS.name: _TILE_KEYS}
-    band = context.rows_per_band
-    begin = ROW_BEGIN // band * band
-    seen = _keys_of_this_aiv(context, keys) if sees_by_band(context) else keys
-    skipped = keys_before_rows(context, KEYS, begin, minimum(TASK_ROWS, begin + band) - 1)
+    end = minimum(TASK_ROWS, FIRST_BAND_ROW + context.rows_per_band)
+    skipped = keys_before_rows(context, KEYS, FIRST_BAND_ROW, end - 1)
+    seen = _keys_of_bands(context, keys) if sees_by_band(context) else keys
     return [
+        *_rows_of_bands(context, last_too=sees_by_band(context)),
         Let(symbol=_TILE_FIRST, value=first),
         Let(symbol=_TILE_KEYS, value=seen.substitute(names)),
         Let(symbol=SKIPPED_KEYS, value=skipped.substitute(names)),
@@ -168,7 +172,7 @@ def keys_before_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> E
     begin = None if positions is None else first_of_positions(context, positions)
     if begin is None:
         return Const(0)
-    return maximum(0, minimum(begin - FIRST_KEY, keys - 1)) // GRANULE * GRANULE
+    return maximum(0, minimum(begin - FIRST_KEY, keys - 1)) // key_granule(context) * key_granule(context)
 
 
 def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
@@ -181,9 +185,14 @@ def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:
     return minimum(keys, round_up(maximum(1, end - FIRST_KEY), REPEAT_LANES))
 
 
-def _keys_of_this_aiv(context: Context, keys: Expr) -> Expr:
-    """Those of all bands that it has rows of: what the cube multiplies, the vector cores have written."""
-    band = context.rows_per_band
-    begin = ROW_BEGIN // band * band
+def _rows_of_bands(context: Context, *, last_too: bool) -> list[Statement]:
+    """The first row, and the last one, of all bands that this vector core has rows of."""
+    band, why = context.rows_per_band, "the rows of all bands that this vector core has rows of"
     end = minimum(TASK_ROWS, round_up(ROW_BEGIN + ROWS, band))
-    return keys_of_rows(context, keys, begin, maximum(begin, end - 1))
+    first = Let(symbol=FIRST_BAND_ROW, value=ROW_BEGIN // band * band, why=why)
+    return [first, Let(symbol=LAST_BAND_ROW, value=maximum(FIRST_BAND_ROW, end - 1))] if last_too else [first]
+
+
+def _keys_of_bands(context: Context, keys: Expr) -> Expr:
+    """Those of these rows: what the cube multiplies, the vector cores have written."""
+    return keys_of_rows(context, keys, FIRST_BAND_ROW, LAST_BAND_ROW)

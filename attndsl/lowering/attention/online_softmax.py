@@ -30,6 +30,7 @@ from attndsl.lowering.attention.step_scores import (
     over_step,
     scored,
     seen_lanes,
+    span_of_step,
     weights,
     with_tile_operands,
 )
@@ -173,21 +174,30 @@ def softmax_tile(
     b, size, rows_per_task = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
     parts = _tile_parts(context, modifiers, bool(also))
 
-    def step_of(parts: _TileParts) -> Step:
+    def step_of(parts: _TileParts, *, twice: bool = False) -> Step:
+        """``twice``: the kernel has another step of rows, which loads and stores alike."""
+
         def one_step(r0: Expr, count: Expr) -> list[Statement]:
             first_row = score_slot(context) * rows_per_task + ROW_BEGIN + r0
             scores_at = first_row * size + skipped_keys(context)
-            scores = scores_of(context).region(scores_at, count, KEYS, size)
+            scores = parts.scores(scores_of(context).region(scores_at, count, KEYS, size))
             leaves = store(context, r0, count)
-            probabilities = Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves))
-            body = seq(*parts.weights(scores), *before, probabilities, *also)
+            stored = [
+                *parts.summed,
+                *before,
+                Alloc(buffers=(b.prob,), body=seq(*parts.probabilities, leaves)),
+            ]
+            if twice:
+                scores, stored = [_load_scores(context, scores)], [_store_probabilities(context, stored)]
+            body = seq(span_of_step(context), *scores, *parts.exponentials, *stored, *also)
             return [over_step(context, modifiers, body)]
 
         return one_step
 
     if not before and not also and keeps_maxima(context):
         kept = _tile_parts(context, modifiers, bool(also), kept=True)
-        over_rows = by_kept_maxima(context, step_of(kept), step_of(parts), kept.sums)
+        tried, redone = step_of(kept, twice=True), step_of(parts, twice=True)
+        over_rows = by_kept_maxima(context, tried, redone, kept.sums)
         work: Statement = with_tile_operands(context, modifiers, seq(*over_rows))
     else:
         rows = in_steps(ROWS, context.rows_of_step, step_of(parts), context.where)
@@ -209,13 +219,17 @@ class _TileParts:
 
     Attributes:
         doc: what the stage does.
-        weights: from the scores of a step of rows, in global memory, to its weights, fp32 in ``score``.
+        scores: from the scores of a step of rows, in global memory, to fp32 in ``score``, modified.
+        exponentials: from there to the exponentials of a softmax.
+        summed: what the sums take of these, and what they are multiplied by.
         probabilities: from there to ``prob``, as the cube multiplies them.
         sums: the updates of the row sums.
     """
 
     doc: str
-    weights: Callable[[GlobalRegion], list[Statement]]
+    scores: Callable[[GlobalRegion], Sequence[Statement]]
+    exponentials: Sequence[Statement] = ()
+    summed: Sequence[Statement] = ()
     probabilities: Sequence[Statement]
     sums: RowSums = field(default_factory=RowSums)
 
@@ -227,38 +241,38 @@ def _tile_parts(
     if context.attention.softmax is None:
         return _TileParts(
             doc="Weights of one tile: scores in, functions of them out.",
-            weights=lambda scores: weights(context, modifiers, scores),
+            scores=lambda source: weights(context, modifiers, source),
             probabilities=_rounded(context),
         )
     b, quantizes = vector_buffers(context), context.attention.requantize is not None
     rounded = quantize(context, b, tile_row(context)) if quantizes else seen_lanes(context, _rounded(context))
     in_next_step = follow_each_other(context, modifiers) and not keeps_maxima(context)
     sums = row_sums(context, needs_sums, in_next_step=in_next_step)
-
-    def exponentials_of(scores: GlobalRegion) -> list[Statement]:
-        return [
-            *scored(context, modifiers, scores, sums.of_step_before),
-            *_update_maximum(context),
-            *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
-            *exponentials(context, b.new_max, beside=note_growth(context) if context.gathers_sums else ()),
-            *_rescaling(context),
-            *sums.of_exponentials,
-            *factors(context, modifiers),
-        ]
-
-    def of_kept(scores: GlobalRegion) -> list[Statement]:
-        return [
-            *scored(context, modifiers, scores),
-            *exponentials(context, b.row_max, state_row(context)),
-            *sums.of_exponentials,
-        ]
-
+    with_new_maxima = [
+        *_update_maximum(context),
+        *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
+        *exponentials(context, b.new_max, beside=note_growth(context) if context.gathers_sums else ()),
+        *_rescaling(context),
+    ]
+    made = exponentials(context, b.row_max, state_row(context)) if kept else with_new_maxima
     return _TileParts(
         doc="Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.",
-        weights=of_kept if kept else exponentials_of,
+        scores=lambda source: scored(context, modifiers, source, () if kept else sums.of_step_before),
+        exponentials=made,
+        summed=(*sums.of_exponentials, *factors(context, modifiers)),
         probabilities=(*rounded, *sums.of_rounded),
         sums=sums,
     )
+
+
+def _load_scores(context: Context, scores: Sequence[Statement]) -> Stage:
+    doc = "Scores of a step of rows: scaled and masked, -inf behind the last key."
+    return context.stage("LoadScores", Core.AIV, doc=doc, body=seq(*scores), where=context.where)
+
+
+def _store_probabilities(context: Context, stored: Sequence[Statement]) -> Stage:
+    doc = "Exponentials of a step of rows: folded for the sums of rows, and to the cube as its dtype."
+    return context.stage("StoreProbabilities", Core.AIV, doc=doc, body=seq(*stored), where=context.where)
 
 
 def _rounded(context: Context) -> list[Statement]:

@@ -48,7 +48,8 @@ class RowSums:
             step before.
         of_rounded: in a step of rows, once ``score`` holds what the cube takes.
         reduced: after all steps of rows, makes the tile's sums in ``of_tile``; ``of_whole_steps``: with 0
-            for rows that the last step lacks; ``reduced_step``: those of the rows of a step.
+            for rows that the last step lacks, once ``before_steps`` was done in front of the steps;
+            ``reduced_step``: those of the rows of a step.
         added: adds them to the running ones.
     """
 
@@ -57,6 +58,7 @@ class RowSums:
     of_rounded: Sequence[Statement] = ()
     reduced: Sequence[Statement] = ()
     reduced_step: Sequence[Statement] = ()
+    before_steps: Sequence[Statement] = ()
     of_whole_steps: Sequence[Statement] = ()
     added: Sequence[Statement] = ()
     of_tile: Buffer | None = None
@@ -206,16 +208,13 @@ def _at_once(context: Context, left: str) -> RowSums:
     rescale = whole(b.rescale, tile_row(context, Const(0)), ROWS)
 
     def reduced(first: Expr, rows: Expr, defined: Expr | None = None) -> list[Statement]:
-        """``defined``: so many rows have sums, 0 where there are none."""
+        """``defined``: so many rows have sums."""
         to_blocks, groups = list[Statement](), ceil_div(rows if defined is None else defined, STATISTIC_LANES)
         if left == "lanes":
             width = folded_lanes(context)
             place = blocks.region(first * STATISTIC_LANES, rows, STATISTIC_LANES, STATISTIC_LANES)
             folded = _lanes(context).region(first * width, rows, REPEAT_LANES, width)
             to_blocks.append(BlockReduce(op="Sum", dst=place, src=folded))
-        if defined is not None:
-            none = whole(blocks, rows * STATISTIC_LANES, (defined - rows) * STATISTIC_LANES)
-            to_blocks.append(If(condition=rows < defined, then=seq(Fill(dst=none, value=Const(0)))))
         last = BlockReduce(
             op="Sum",
             dst=finished.region(first, groups, STATISTIC_LANES, STATISTIC_LANES),
@@ -223,11 +222,16 @@ def _at_once(context: Context, left: str) -> RowSums:
         )
         return [*to_blocks, last]
 
+    of_steps = round_up(ROWS, context.rows_of_scores)
+    none = Fill(
+        dst=whole(blocks, ROWS * STATISTIC_LANES, (of_steps - ROWS) * STATISTIC_LANES), value=Const(0)
+    )
     return RowSums(
         of_exponentials=_folded(context, left),
+        before_steps=[If(condition=of_steps > ROWS, then=seq(none))],
         reduced=reduced(Const(0), ROWS),
         reduced_step=reduced(R0, STEP_ROWS),
-        of_whole_steps=reduced(Const(0), ROWS, round_up(ROWS, context.rows_of_scores)),
+        of_whole_steps=reduced(Const(0), ROWS, of_steps),
         added=[
             Binary(op="Mul", dst=row_sum, first=row_sum, second=rescale),
             Binary(op="Add", dst=row_sum, first=row_sum, second=whole(finished, 0, ROWS)),

@@ -40,6 +40,11 @@ def over_step(context: Context, modifiers: Modifiers, body: Seq) -> Statement:
     return Alloc(buffers=modifiers.row_loads, body=seq(own)) if modifiers.row_loads else own
 
 
+def span_of_step(context: Context) -> Let:
+    """The elements from a step's first score to the end of the last one's repeat."""
+    return Let(symbol=SPAN, value=(STEP_ROWS - 1) * context.score_pitch + round_up(KEYS, REPEAT_LANES))
+
+
 def scored(
     context: Context, modifiers: Modifiers, source: GlobalRegion, beside: Sequence[Statement] = ()
 ) -> list[Statement]:
@@ -93,12 +98,11 @@ def _loaded(context: Context, modifiers: Modifiers, source: GlobalRegion) -> lis
     load = LoadRows(dst=arrives.region(0, STEP_ROWS, KEYS, pitch), src=source, where=context.where)
     first = context.rows.first_of_step()
     of_modifiers = [statement for each in modifiers.each for statement in each.load_rows(context)]
-    span = Let(symbol=SPAN, value=(STEP_ROWS - 1) * pitch + round_up(KEYS, REPEAT_LANES))
     begin = [statement for each in modifiers.each for statement in each.begin(context)]
     if narrow:
         scores = Alloc(buffers=(arrives,), body=seq(load, *widen))
-        return [*first, *of_modifiers, span, scores, *begin, *scale_scores(context)]
-    return [*first, load, *of_modifiers, span, *begin, *widen, *scale_scores(context)]
+        return [*first, *of_modifiers, scores, *begin, *scale_scores(context)]
+    return [*first, load, *of_modifiers, *begin, *widen, *scale_scores(context)]
 
 
 def factors(context: Context, modifiers: Modifiers) -> list[Statement]:

@@ -23,6 +23,7 @@ from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.target import Core
+from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Fill, StoreRows
 from attndsl.tile.instructions.units import VECTOR_CORES
 from attndsl.tile.program import SUB_BLOCK, tiling_field_ref
@@ -90,19 +91,22 @@ def warm_slots(context: Context) -> Stage:
     where, slots = context.where, context.prefetch
     columns = context.inventory.field("warmKeys", _columns(context), _KEYS_MEANING)
     rows = context.inventory.field("warmRows", _rows(context), _ROWS_MEANING)
+    b = vector_buffers(context.for_results())
+    # what merges accumulate in is idle until then, and has one slot
+    zeros = b.partial if context.schedule.split_kv == 1 else b.accumulator
     over_slots = For(
         var=_STEP,
         begin=Const(1),
         end=slots + 1,
         runs=True,
-        body=seq(_stores(context, _STEP % slots, columns, Const(0))),
+        body=seq(_stores(context, zeros, _STEP % slots, columns, Const(0))),
         where=where,
     )
     return context.stage(
         "WarmScores",
         Core.AIV,
         doc="Stores zeros to the slots of scores, so that L2 holds them when the first scores come.",
-        body=seq(If(condition=context.items > 0, then=_warming(context, rows, over_slots))),
+        body=seq(If(condition=context.items > 0, then=_warming(context, zeros, rows, over_slots))),
         warms=scores_of(context),
         where=where,
     )
@@ -112,21 +116,21 @@ _KEYS_MEANING = "keys of a slot that scores may go to"
 _ROWS_MEANING = "rows of a slot that vector cores store to first"
 
 
-def _warming(context: Context, rows: Expr, stores: For) -> Seq:
+def _warming(context: Context, zeros: Buffer, rows: Expr, stores: For) -> Seq:
     """Zeros to a vector core's half of so many rows of slots, between ``_FIRST`` and ``_END``."""
-    zeros, half = vector_buffers(context.for_results()).partial, ceil_div(rows, VECTOR_CORES)
+    half = ceil_div(rows, VECTOR_CORES)
     at_once = _rows_of_zeros(context)
     fill = Fill(dst=whole(zeros, 0, at_once * context.tile_keys), value=Const(0), where=context.where)
     return seq(
         Let(symbol=_FIRST, value=minimum(SUB_BLOCK * half, rows)),
         Let(symbol=_END, value=minimum(_FIRST + half, rows)),
-        Alloc(buffers=(zeros,), body=seq(fill, stores)),
+        Alloc(buffers=(zeros,), body=seq(fill, stores)) if zeros.slots > 1 else seq(fill, stores),
     )
 
 
-def _stores(context: Context, slot: Expr, columns: Expr, begin: Expr) -> For:
+def _stores(context: Context, zeros: Buffer, slot: Expr, columns: Expr, begin: Expr) -> For:
     """Zeros to the rows of a slot from ``begin`` on that are this vector core's."""
-    size, zeros = context.tile_keys, vector_buffers(context.for_results()).partial
+    size = context.tile_keys
     rows_per_task = context.rows.rows_per_task(context)
 
     def one_step(r0: Expr, count: Expr) -> list[Statement]:
@@ -149,12 +153,13 @@ def warm_in_steps(first: Context, second: Context, over: Expr) -> tuple[Stage, E
     larger, own = tiling_field_ref(ROWS_PER_TASK), tiling_field_ref(first.label(ROWS_PER_TASK))
     left = select(tiling_field_ref(second.label("items")) > 0, larger - own, 0)
     rows = first.inventory.field("warmRows", left, _ROWS_MEANING)
-    stores = _stores(first, score_slot(first), columns, all_rows - rows)
+    zeros = vector_buffers(first.for_results()).partial  # the accumulator has sums of earlier steps
+    stores = _stores(first, zeros, score_slot(first), columns, all_rows - rows)
     stage = Stage(
         name="WarmScores",
         core=Core.AIV,
         doc="Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then.",
-        body=_warming(first, rows, stores),
+        body=_warming(first, zeros, rows, stores),
         warms=scores_of(first),
         where=first.where,
     )

@@ -57,6 +57,7 @@ KEYS = Symbol("keys")
 SKIPPED_KEYS = Symbol("skippedKeys")
 SPAN = Symbol("span")
 ROW_BEGIN = Symbol("rowBegin")
+FIRST_BAND_ROW, LAST_BAND_ROW = Symbol("firstBandRow"), Symbol("lastBandRow")
 ROWS = Symbol("rows")
 R0 = Symbol("r0")
 STEP_ROWS = Symbol("stepRows")
@@ -107,6 +108,8 @@ HALF_MEANINGS = {
     ROW_FRACTALS.name: "fractals of 16 rows that these fill",
     ROW_BEGIN.name: "the first of them that this vector core has",
     ROWS.name: "how many this vector core has",
+    FIRST_BAND_ROW.name: "the first row of all bands that this vector core has rows of",
+    LAST_BAND_ROW.name: "the last row of all bands that this vector core has rows of",
 }
 """Scalars of a half of a task by their names, where a step has one."""
 

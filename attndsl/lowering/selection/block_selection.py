@@ -18,7 +18,13 @@ from attndsl.lowering.attention.attention_loop import FurtherUse
 from attndsl.lowering.attention.key_range import first_key_of_tile
 from attndsl.lowering.attention.score_matmul import scores_of
 from attndsl.lowering.attention.second_run import takes_one_tile_at_once
-from attndsl.lowering.attention.step_scores import exponentials, loaded_buffers, scored, with_tile_operands
+from attndsl.lowering.attention.step_scores import (
+    exponentials,
+    loaded_buffers,
+    scored,
+    span_of_step,
+    with_tile_operands,
+)
 from attndsl.lowering.attention.tile_slots import score_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
@@ -136,6 +142,7 @@ def _select_tile(context: Context, modifiers: Modifiers, add: Sequence[Stage]) -
         offset = (score_slot(context) * rows_per_task + ROW_BEGIN + r0) * size
         ring = scores_of(context).region(offset, count, KEYS, size)
         body = seq(
+            span_of_step(context),
             *scored(context, modifiers, ring),
             *exponentials(context, b.row_max, state_row(context)),
             *add,

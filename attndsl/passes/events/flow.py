@@ -16,6 +16,7 @@ from attndsl.passes.events.transfer_functions import (
     CaseSplit,
     Complete,
     Flag,
+    HandOver,
     Loop,
     Raise,
     RotateSlots,
@@ -119,9 +120,10 @@ class Flow:
         if isinstance(statement, SetEvent):
             if is_of_handed(statement):
                 return ()
-            if isinstance(statement, WaitEvent):
-                return (self._wait(statement),)
-            return (self._raise(statement),)
+            if not isinstance(statement, WaitEvent):
+                return (self._raise(statement),)
+            waited = self._wait(statement)
+            return (waited,) if statement.target is not Pipe.S else (waited, self._hand_over())
         if isinstance(statement, Barrier):
             return (self.complete(statement.pipe, statement.buffer),)
         if isinstance(statement, SetCrossFlag) and statement.mode == BLOCK_MODE:
@@ -216,6 +218,10 @@ class Flow:
             accesses=rows.everywhere(bit) ^ bit << target,
             lowered=bit << target | bit << rows.up if len(ages) == 1 else 0,
         )
+
+    def _hand_over(self) -> HandOver:
+        rows, others = self.rows, [each for each in self._index.pipes if each is not Pipe.S]
+        return HandOver(rows.pipe(Pipe.S), rows.row, tuple(map(rows.pipe, others)))
 
     def complete(self, pipe: Pipe, buffer: Buffer | None = None) -> Complete:
         """A barrier, or one for a buffer alone."""

@@ -6,7 +6,8 @@ that are not known to be complete when the pipe starts its next instruction:
     instruction on p     its accesses become unfinished for every pipe, p included: order within a pipe is
                          the order of starting
     SetEvent p -> q      the event knows what p knows, and that everything issued on p before is complete
-    WaitEvent p -> q     q learns what the event knows
+    WaitEvent p -> q     q learns what the event knows; where q is the scalar unit, every pipe does: it gets
+                         no further instruction before
     Barrier p            everything issued on p before is complete for p; with a condition, what was done
                          to its buffer, whether by the barrier or by the core itself
 

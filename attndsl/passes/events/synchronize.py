@@ -40,6 +40,7 @@ from attndsl.tile.statements import (
     Seq,
     SetCrossFlag,
     SetEvent,
+    Stage,
     Statement,
     as_seq,
     rewrite,
@@ -131,7 +132,11 @@ def _content_events(
     users: dict[Buffer, dict[Pipe, list[int]]] = {}
     for second, use in enumerate(uses):
         for first in _users_on_other_pipes(use, users):
-            edges += _edges_between(uses[first], use, first, second)
+            edges += (
+                edge
+                for edge in _edges_between(uses[first], use, first, second)
+                if not _waits_inside(statement.body[first], edge)
+            )
         for buffer, accesses in use.items():
             on_pipes = users.setdefault(buffer, {})
             for pipe in {pipe for pipe, _ in accesses}:
@@ -202,6 +207,18 @@ def _edges_between(
             for target, writes_later in sorted(b.get(buffer, ()), key=_use_order):
                 if source is not target and (writes or writes_later):
                     yield _Edge(source, target, first, second, (buffer,))
+
+
+def _waits_inside(earlier: Statement, edge: _Edge) -> bool:
+    """Whether the target pipe waits in the function ``earlier`` for all that the source pipe writes there:
+    it reads or writes the buffer after that."""
+    if not isinstance(earlier, Stage):
+        return False
+    (buffer,), body = edge.buffers, earlier.body.body
+    done = [_uses(child).get(buffer, frozenset()) for child in body]
+    last = max(number for number, uses in enumerate(done) if any(pipe is edge.source for pipe, _ in uses))
+    behind = (pipe for uses in done[last + 1 :] for pipe, _ in uses)
+    return (edge.source, True) in done[last] and edge.target in behind
 
 
 def _use_order(use: _Use) -> tuple[str, bool]:

@@ -196,6 +196,23 @@ class Wait(TransferFunction):
 
 
 @dataclass(eq=False, slots=True)
+class HandOver(TransferFunction):
+    """The scalar unit has waited: all pipes get to know what it knows, as it hands over what they do next.
+
+    ``scalar``: the first bit of its row; ``row``: all bits of one; ``pipes``: the first bits of the others.
+    """
+
+    scalar: int
+    row: int
+    pipes: tuple[int, ...]
+
+    def run(self, state: State, walk: Walk) -> None:
+        unfinished = state.bits >> self.scalar & self.row
+        for first in self.pipes:
+            state.bits ^= state.bits & (self.row ^ unfinished) << first
+
+
+@dataclass(eq=False, slots=True)
 class Complete(TransferFunction):
     """Behind a barrier: ``complete`` of the pipe's row."""
 

@@ -448,6 +448,7 @@ private:
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             auto pseShiftRows = View<T>(ub_, kPseShiftRowsAt + scoreSlot_ * kPseShiftRowsSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             const int64_t head = work.firstHead + rowBegin + r0;
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[(slot * tiling_.rowsPerTask + rowBegin + r0) * kTileKeys],
@@ -457,7 +458,6 @@ private:
                     + head * tiling_.pseShiftStrideN + firstKey],
                 stepRows, keys, tiling_.pseShiftStrideN, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * scale_value  (spec line 168)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.scaleValue), span);

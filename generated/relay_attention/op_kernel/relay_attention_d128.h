@@ -440,8 +440,12 @@ private:
         for (int64_t candidate = 0;
              candidate < tiling_.batchRows && membersFound < kMaxRows;
              ++candidate) {
-            if (kvShareMapGm_.GetValue(candidate) == listEntry && candidatesToSkip-- <= 0) {
-                memberRows_[found.memberPlace + membersFound++] = candidate;
+            if (kvShareMapGm_.GetValue(candidate) == listEntry) {
+                if (candidatesToSkip > 0) {
+                    --candidatesToSkip;
+                } else {
+                    memberRows_[found.memberPlace + membersFound++] = candidate;
+                }
             }
         }
         found.members = MinOf(membersFound, tiling_.membersPerTask);
@@ -701,11 +705,11 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score, scoreRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], stepRows, keys,
                 kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             // score * qkScale  (spec line 92)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);

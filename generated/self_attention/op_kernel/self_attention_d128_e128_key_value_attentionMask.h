@@ -606,6 +606,7 @@ private:
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             auto attentionMaskRows =
                 View<T>(ub_, kAttentionMaskRowsAt + scoreSlot_ * kAttentionMaskRowsSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -630,11 +631,10 @@ private:
                 }
             }
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + attentionMask  (spec line 171)
+            // score + attentionMask  (spec line 174)
             Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Add(score, score, attentionMaskWide_, span);

@@ -604,6 +604,7 @@ private:
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             auto attentionMaskRows =
                 View<T>(ub_, kAttentionMaskRowsAt + scoreSlot_ * kAttentionMaskRowsSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -617,11 +618,10 @@ private:
                 (rowBegin + r0 + stepRows - 1) / work.heads - (rowBegin + r0) / work.heads + 1,
                 keys, tiling_.attentionMaskStrideQ, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + attentionMask  (spec line 171)
+            // score + attentionMask  (spec line 174)
             if (work.heads == 1) {
                 Cast(attentionMaskWide_, attentionMaskRows, RoundMode::CAST_NONE, span);
             } else {

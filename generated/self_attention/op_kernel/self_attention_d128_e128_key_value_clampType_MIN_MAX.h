@@ -14,6 +14,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
+ *   AIV  WarmScores         before step 0       sets kScoreRingWarm for each slot
  *   AIV  StartRows          tile t              first tile of an item
  *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
@@ -40,9 +41,9 @@ namespace self_attention_d128_e128_key_value_clampType_MIN_MAX {
 
 using namespace AscendC;
 
+constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 // a row whose sum is no larger has no weight that is too large
 constexpr float kLargestSum = 2900.0f;
-constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
@@ -63,37 +64,35 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1
 constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
-constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial
+constexpr int32_t kPartialTaken = 0;  // MTE2_MTE3, partial
 constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
-constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
-constexpr int32_t kPartialTakenMte2V = 2;  // MTE2_V, partial
-constexpr int32_t kScoreReady = 3;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReadyMte2V = 5;  // MTE2_V, partial
-constexpr int32_t kRowsOutReady = 6;  // MTE2_V, rowsOut
-constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReadyMte2V = 3;  // MTE2_V, partial
+constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
 constexpr int32_t kMaxOutFree = 1;  // MTE3_MTE2, maxOut, sumOut, rowsOut
 constexpr int32_t kNewKeyFree = 2;  // MTE3_MTE2, newKey
 constexpr int32_t kNewValueFree = 3;  // MTE3_MTE2, newValue
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
-constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob
+constexpr int32_t kResultFree = 2;  // MTE3_V, result
+constexpr int32_t kAccumulatorReadyMte3V = 3;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kPartialFreeVMte2 = 1;  // V_MTE2, partial
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id per slot
+constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kPartialReadyVMte3 = 1;  // V_MTE3, partial
+constexpr int32_t kAccumulatorReadyVMte3 = 1;  // V_MTE3, accumulator
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kMaxOutReady = 4;  // V_MTE3, rowsOut, maxOut, sumOut
+constexpr int32_t kPartialReadyVMte3 = 3;  // V_MTE3, partial
+constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -150,8 +149,8 @@ public:
             prob_ = View<T>(ub_, kProbAt);
             queryPart_ = View<T>(ub_, kQueryPartAt);
             queryScaled_ = View<T>(ub_, kQueryScaledAt);
-            lanes_ = View<float>(ub_, kLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
+            lanes_ = View<float>(ub_, kLanesAt);
             partial_ = View<float>(ub_, kPartialAt);
             rowsOut_ = View<float>(ub_, kRowsOutAt);
             rowMax_ = View<float>(ub_, kRowMaxAt);
@@ -255,14 +254,12 @@ private:
     {
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::S_V>(kGrownFree);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
@@ -270,6 +267,7 @@ private:
         ScaleQuery();
         ReleaseScaledQuery();
         WarmScores();
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -306,20 +304,19 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         if (tiling_.splits > 1) {
             MergePartials();
         }
         AppendRows();
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::S_V>(kGrownFree);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
@@ -710,31 +707,17 @@ private:
                 MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            Duplicate(partial_, 0.0f, kRowsOfZeros * kTileKeys);
-            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+            Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
                         scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
-                        partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                        accumulator_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
             }
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
@@ -748,6 +731,53 @@ private:
         }
     }
 
+    // Scores of a step of rows: scaled and masked, -inf behind the last key.
+    __aicore__ inline void LoadScores(int64_t rowBegin, int64_t keys, int64_t r0, int64_t stepRows,
+        int64_t span)
+    {
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+        LoadRows(score, scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
+            stepRows, keys, kTileKeys, kTileKeys);
+        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+        // score * qkScale  (spec line 255)
+        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+        Muls(score, score, float(tiling_.qkScale), span);
+        // score max clampMin  (spec line 256)
+        PipeBarrier<PIPE_V>();
+        Maxs(score, score, float(tiling_.clampMin), span);
+        // score min clampMax  (spec line 256)
+        PipeBarrier<PIPE_V>();
+        Mins(score, score, float(tiling_.clampMax), span);
+        // Lanes after the last key are excluded from the maximum, and from the sum.
+        if (keys % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                -__builtin_inff(), stepRows, kTileKeys);
+        }
+    }
+
+    // Exponentials of a step of rows: folded for the sums of rows, and to the cube as its dtype.
+    __aicore__ inline void StoreProbabilities(int64_t slot, int64_t rowBegin, int64_t keys,
+        int64_t r0, int64_t stepRows, int64_t span)
+    {
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+        // each row's sum folded to 8 lanes, reduced once after the loop
+        if (kFoldedLanes * kBlockLanes > keys) {
+            Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
+        }
+        PipeBarrier<PIPE_V>();
+        SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
+        PipeBarrier<PIPE_V>();
+        SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes, kBlockLanes,
+            kFoldedLanes);
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+        Cast(prob_, score, RoundMode::CAST_RINT, span);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
+        StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows, keys,
+            kTileKeys, kTileKeys);
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
+    }
+
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
         int64_t halfSlot, int64_t rowBegin, int64_t rows)
@@ -756,66 +786,32 @@ private:
         const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
-        if (tile >= work.halves) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
-            Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                LoadRows(score,
-                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys],
-                    stepRows, keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (spec line 252)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(tiling_.qkScale), span);
-                // score max clampMin  (spec line 253)
-                PipeBarrier<PIPE_V>();
-                Maxs(score, score, float(tiling_.clampMin), span);
-                // score min clampMax  (spec line 253)
-                PipeBarrier<PIPE_V>();
-                Mins(score, score, float(tiling_.clampMax), span);
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, kTileKeys);
-                }
-                // score = exp(score - rowMax)
-                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + halfSlot * kRowsPerVector],
-                    kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                // each row's sum folded to 8 lanes, reduced once after the loop
-                if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-                }
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
-                    kBlockLanes, kFoldedLanes);
-                WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                Cast(prob_, score, RoundMode::CAST_RINT, span);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_, stepRows,
-                    keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE3_V>(kProbFree);
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
-            }
-            // rowSum = rowSum * rescale + row sum of the tile
-            if (rows > 0) {
-                if (rows < RoundUp(rows, kRowsPerStep)) {
+        if (rows > 0) {
+            if (tile >= work.halves) {
+                Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
+                Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                if (RoundUp(rows, kRowsPerStep) > rows) {
                     PipeBarrier<PIPE_V>();
                     Duplicate(sumBlocks_[rows * kBlockLanes], 0.0f,
                         (RoundUp(rows, kRowsPerStep) - rows) * kBlockLanes);
+                }
+                for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                    const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    LoadScores(rowBegin, keys, r0, stepRows, span);
+                    // score = exp(score - rowMax)
+                    SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + halfSlot * kRowsPerVector],
+                        kRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                    PipeBarrier<PIPE_V>();
+                    Exp(score, score, span);
+                    StoreProbabilities(slot, rowBegin, keys, r0, stepRows, span);
+                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                 }
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(RoundUp(rows, kRowsPerStep), kBlockLanes),
@@ -823,17 +819,16 @@ private:
                 PipeBarrier<PIPE_V>();
                 WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
                     kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
+            } else {
+                Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
             }
-        } else if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
-        }
-        if (rows > 0) {
+            // the scalar unit reads minus the largest row sum of each step
             WaitFlag<HardEvent::S_V>(kGrownFree);
             PipeBarrier<PIPE_V>();
             Muls(grown_, tileStat_, -1.0f, CeilDiv(rows, kRowsPerStep));
             SetFlag<HardEvent::V_S>(kGrownReady);
-            // an item's first tile, and rows with a score far above their maximum, which are rare
+            // an item's first tile, and rows with a score far above their maximum, which are rare;
+            // so is NaN
             WaitFlag<HardEvent::V_S>(kGrownReady);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
@@ -841,29 +836,10 @@ private:
                 if (aboveLimit || tile < work.halves) {
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        LoadRows(score,
-                            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0)
-                                * kTileKeys],
-                            stepRows, keys, kTileKeys, kTileKeys);
-                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                         const int64_t span =
                             (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                        // score * qkScale  (spec line 252)
-                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        Muls(score, score, float(tiling_.qkScale), span);
-                        // score max clampMin  (spec line 253)
-                        PipeBarrier<PIPE_V>();
-                        Maxs(score, score, float(tiling_.clampMin), span);
-                        // score min clampMax  (spec line 253)
-                        PipeBarrier<PIPE_V>();
-                        Mins(score, score, float(tiling_.clampMax), span);
-                        // Lanes after the last key are excluded from the maximum, and from the sum.
-                        if (keys % kRepeatLanes != 0) {
-                            PipeBarrier<PIPE_V>();
-                            FillLanes(score[keys / kRepeatLanes * kRepeatLanes],
-                                keys % kRepeatLanes, -__builtin_inff(), stepRows, kTileKeys);
-                        }
+                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        LoadScores(rowBegin, keys, r0, stepRows, span);
                         // newMax = max(rowMax, row maximum of the tile less what it may grow by);
                         // rescale = rowMax - newMax
                         if (kFoldedLanes * kBlockLanes > keys) {
@@ -899,21 +875,7 @@ private:
                         Exp(rescale_[slot * kRowsPerVector + r0],
                             rescale_[slot * kRowsPerVector + r0], stepRows);
                         CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
-                        // each row's sum folded to 8 lanes, reduced once after the loop
-                        if (kFoldedLanes * kBlockLanes > keys) {
-                            Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
-                        }
-                        PipeBarrier<PIPE_V>();
-                        SumOfBlocks(lanes_, score, stepRows, keys, kFoldedLanes, kTileKeys);
-                        PipeBarrier<PIPE_V>();
-                        SumOfBlocks(sumBlocks_[r0 * kBlockLanes], lanes_, stepRows, kRepeatLanes,
-                            kBlockLanes, kFoldedLanes);
-                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                        Cast(prob_, score, RoundMode::CAST_RINT, span);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-                        StoreRows(probRingGm_[RingRow(slot, rowBegin + r0) * kTileKeys], prob_,
-                            stepRows, keys, kTileKeys, kTileKeys);
-                        SetFlag<HardEvent::MTE3_V>(kProbFree);
+                        StoreProbabilities(slot, rowBegin, keys, r0, stepRows, span);
                         SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                     }
@@ -943,50 +905,47 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < steps - halves) {
-            WaitFlag<HardEvent::S_V>(kGrownFree);
-            PipeBarrier<PIPE_V>();
-            CopyLanes(grown_,
-                growth_[(slot + halves) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            SetFlag<HardEvent::V_S>(kGrownReady);
-            // maxima grow rarely once an item has begun: the scalar unit looks where
-            WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
-                const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
-                if (grew) {
-                    for (int64_t r0 = s0;
-                         r0 < MinOf(s0 + kRowsPerStep, rows);
-                         r0 += kResultRowsPerStep) {
-                        const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
-                        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-                        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                        LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
-                            stepRows * kPaddedValueSize);
-                        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                        // sums = sums * rescale
-                        SpreadOverBlocks<2>(resultBlocks_,
-                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0],
-                            kResultRowsPerStep);
-                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                        PipeBarrier<PIPE_V>();
-                        MulRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize,
-                            kPaddedValueSize);
-                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
-                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
-                            stepRows * kPaddedValueSize);
-                        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            if (rows > 0) {
+                WaitFlag<HardEvent::S_V>(kGrownFree);
+                CopyLanes(grown_,
+                    growth_[(slot + halves) % kRing
+                        * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                SetFlag<HardEvent::V_S>(kGrownReady);
+                // maxima grow rarely once an item has begun: the scalar unit looks where
+                WaitFlag<HardEvent::V_S>(kGrownReady);
+                for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
+                    const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
+                    if (grew) {
+                        for (int64_t r0 = s0;
+                             r0 < MinOf(s0 + kRowsPerStep, rows);
+                             r0 += kResultRowsPerStep) {
+                            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                            const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
+                            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                            LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
+                                stepRows * kPaddedValueSize);
+                            SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                            // sums = sums * rescale
+                            PipeBarrier<PIPE_V>();
+                            SpreadOverBlocks<2>(resultBlocks_,
+                                rescale_[(slot + halves) % kRing * kRowsPerVector + r0],
+                                kResultRowsPerStep);
+                            WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                            PipeBarrier<PIPE_V>();
+                            MulRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize,
+                                kPaddedValueSize);
+                            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+                            StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
+                                stepRows * kPaddedValueSize);
+                            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                        }
                     }
                 }
+                SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            SetFlag<HardEvent::S_V>(kGrownFree);
             CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
         }
     }
@@ -1004,22 +963,20 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
                     rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 if (tile < work.keySteps) {
                     LoadRow(partial_,
                         outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                if (work.keySteps <= tile) {
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
+                PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
@@ -1034,7 +991,7 @@ private:
                     tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
                 SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
@@ -1047,7 +1004,8 @@ private:
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
-                if (work.keySteps <= tile) {
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
@@ -1087,11 +1045,9 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
             WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
             LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
             LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
             LoadRow(partial_, partialOutGm_[partialRow * kPaddedValueSize],
@@ -1099,10 +1055,8 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
             MergePartial(accumulator_, mergedMax_, mergedSum_, partial_, partMax_, partSum_,
                 newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
             SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
@@ -1230,8 +1184,8 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, rescale_, growth_, rowBlocks_, lanes_;
-    LocalTensor<float> sumBlocks_, tileSum_, tileStat_, grown_, newMax_, partial_, resultBlocks_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, rescale_, growth_, sumBlocks_, rowBlocks_;
+    LocalTensor<float> lanes_, tileSum_, tileStat_, grown_, newMax_, partial_, resultBlocks_;
     LocalTensor<float> maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_;
     LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> valueL1_;

@@ -87,8 +87,8 @@ constexpr uint32_t
     kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kQueryPartSlotBytes = kScaledAtOnce * 2,  // a part of the queries
     kQueryScaledSlotBytes = kScaledAtOnce * 2,  // the part scaled
-    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // weighted sum of one tile or split
     kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
@@ -132,11 +132,11 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlotBytes,
     kQueryWideAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
     kProbAt = kQueryWideAt + kQueryWideSlotBytes, kQueryPartAt = kProbAt + kProbSlotBytes,
     kQueryScaledAt = kQueryPartAt + kQueryPartSlotBytes,
-    kLanesAt = kQueryScaledAt + kQueryScaledSlotBytes, kSumBlocksAt = kLanesAt + kLanesSlotBytes,
-    kPartialAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowsOutAt = kPartialAt + kPartialSlotBytes,
-    kRowMaxAt = kRowsOutAt + kRowsOutSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
-    kNewKeyAt = kRowSumAt + kRowSumSlotBytes, kNewValueAt = kNewKeyAt + kNewKeySlotBytes,
-    kRowBlocksAt = kNewValueAt + kNewValueSlotBytes,
+    kSumBlocksAt = kQueryScaledAt + kQueryScaledSlotBytes,
+    kLanesAt = kSumBlocksAt + kSumBlocksSlotBytes, kPartialAt = kLanesAt + kLanesSlotBytes,
+    kRowsOutAt = kPartialAt + kPartialSlotBytes, kRowMaxAt = kRowsOutAt + kRowsOutSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kNewKeyAt = kRowSumAt + kRowSumSlotBytes,
+    kNewValueAt = kNewKeyAt + kNewKeySlotBytes, kRowBlocksAt = kNewValueAt + kNewValueSlotBytes,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,

@@ -13,6 +13,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
+ *   AIV  WarmScores         before step 0       sets kScoreRingWarm for each slot
  *   AIV  StartRows          tile t              first tile of an item
  *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
@@ -60,37 +61,35 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1
 constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
-constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial
+constexpr int32_t kPartialTaken = 0;  // MTE2_MTE3, partial
 constexpr int32_t kNewKeyReady = 1;  // MTE2_MTE3, newKey
 constexpr int32_t kNewValueReady = 2;  // MTE2_MTE3, newValue
-constexpr int32_t kPartialFreeMte2V = 0;  // MTE2_V, partial
-constexpr int32_t kQueryPartReady = 1;  // MTE2_V, queryPart
-constexpr int32_t kPartialTakenMte2V = 2;  // MTE2_V, partial
-constexpr int32_t kScoreReady = 3;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReadyMte2V = 5;  // MTE2_V, partial
-constexpr int32_t kRowsOutReady = 6;  // MTE2_V, rowsOut
-constexpr int32_t kPartMaxReady = 7;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kQueryPartReady = 0;  // MTE2_V, queryPart
+constexpr int32_t kScoreReady = 1;  // MTE2_V, score: one id per slot
+constexpr int32_t kPartialReadyMte2V = 3;  // MTE2_V, partial
+constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut
+constexpr int32_t kPartMaxReady = 5;  // MTE2_V, partMax, partSum, partial
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
 constexpr int32_t kMaxOutFree = 1;  // MTE3_MTE2, maxOut, sumOut, rowsOut
 constexpr int32_t kNewKeyFree = 2;  // MTE3_MTE2, newKey
 constexpr int32_t kNewValueFree = 3;  // MTE3_MTE2, newValue
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
-constexpr int32_t kPartialFreeMte3V = 1;  // MTE3_V, partial
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result
+constexpr int32_t kProbFree = 1;  // MTE3_V, prob
+constexpr int32_t kResultFree = 2;  // MTE3_V, result
+constexpr int32_t kAccumulatorReadyMte3V = 3;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
-constexpr int32_t kPartialFreeVMte2 = 1;  // V_MTE2, partial
-constexpr int32_t kScoreFree = 2;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialTakenVMte2 = 4;  // V_MTE2, partial
+constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id per slot
+constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kPartialReadyVMte3 = 1;  // V_MTE3, partial
+constexpr int32_t kAccumulatorReadyVMte3 = 1;  // V_MTE3, accumulator
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result
-constexpr int32_t kMaxOutReady = 4;  // V_MTE3, rowsOut, maxOut, sumOut
+constexpr int32_t kPartialReadyVMte3 = 3;  // V_MTE3, partial
+constexpr int32_t kResultReady = 4;  // V_MTE3, result
+constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -254,13 +253,11 @@ private:
     {
         SetFlag<HardEvent::V_MTE2>(kQueryPartFree);
         SetFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::S_V>(kGrownFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
@@ -269,6 +266,7 @@ private:
         ScaleQuery();
         ReleaseScaledQuery();
         WarmScores();
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -306,19 +304,18 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         if (tiling_.splits > 1) {
             MergePartials();
         }
         AppendRows();
         WaitFlag<HardEvent::V_MTE2>(kQueryPartFree);
         WaitFlag<HardEvent::MTE3_V>(kQueryScaledFree);
-        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::S_V>(kGrownFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
@@ -710,31 +707,17 @@ private:
                 MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            Duplicate(partial_, 0.0f, kRowsOfZeros * kTileKeys);
-            WaitFlag<HardEvent::MTE2_V>(kPartialTakenMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+            Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
                         scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
-                        partial_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                        accumulator_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
             }
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
@@ -759,20 +742,20 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
                 keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * logN  (spec line 252)
+            // score * logN  (spec line 255)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
                 Muls(score[row * kTileKeys], score[row * kTileKeys],
                     float(logNGm_.GetValue(queryIndex)), RoundUp(keys, kRepeatLanes));
             }
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
             if (r0 > 0) {
@@ -857,49 +840,47 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < steps - halves) {
-            WaitFlag<HardEvent::S_V>(kGrownFree);
-            CopyLanes(grown_,
-                growth_[(slot + halves) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            SetFlag<HardEvent::V_S>(kGrownReady);
-            // maxima grow rarely once an item has begun: the scalar unit looks where
-            WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
-                const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
-                if (grew) {
-                    for (int64_t r0 = s0;
-                         r0 < MinOf(s0 + kRowsPerStep, rows);
-                         r0 += kResultRowsPerStep) {
-                        const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
-                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
-                        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-                        WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                        SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                        LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
-                            stepRows * kPaddedValueSize);
-                        WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                        SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                        // sums = sums * rescale
-                        SpreadOverBlocks<2>(resultBlocks_,
-                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0],
-                            kResultRowsPerStep);
-                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                        PipeBarrier<PIPE_V>();
-                        MulRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize,
-                            kPaddedValueSize);
-                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
-                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
-                            stepRows * kPaddedValueSize);
-                        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            if (rows > 0) {
+                WaitFlag<HardEvent::S_V>(kGrownFree);
+                CopyLanes(grown_,
+                    growth_[(slot + halves) % kRing
+                        * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                SetFlag<HardEvent::V_S>(kGrownReady);
+                // maxima grow rarely once an item has begun: the scalar unit looks where
+                WaitFlag<HardEvent::V_S>(kGrownReady);
+                for (int64_t s0 = 0; s0 < rows; s0 += kRowsPerStep) {
+                    const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
+                    if (grew) {
+                        for (int64_t r0 = s0;
+                             r0 < MinOf(s0 + kRowsPerStep, rows);
+                             r0 += kResultRowsPerStep) {
+                            const int64_t stepRows = MinOf(kResultRowsPerStep, rows - r0);
+                            const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
+                            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                            LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
+                                stepRows * kPaddedValueSize);
+                            SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                            // sums = sums * rescale
+                            PipeBarrier<PIPE_V>();
+                            SpreadOverBlocks<2>(resultBlocks_,
+                                rescale_[(slot + halves) % kRing * kRowsPerVector + r0],
+                                kResultRowsPerStep);
+                            WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                            PipeBarrier<PIPE_V>();
+                            MulRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize,
+                                kPaddedValueSize);
+                            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+                            StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
+                                stepRows * kPaddedValueSize);
+                            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                        }
                     }
                 }
+                SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            SetFlag<HardEvent::S_V>(kGrownFree);
             CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
         }
     }
@@ -917,22 +898,20 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
                     rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
-                WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 if (tile < work.keySteps) {
                     LoadRow(partial_,
                         outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-                SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
-                if (work.keySteps <= tile) {
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
+                PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
@@ -947,7 +926,7 @@ private:
                     tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
                 SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
@@ -960,7 +939,8 @@ private:
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
-                if (work.keySteps <= tile) {
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
@@ -1000,11 +980,9 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            WaitFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
             WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
             LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
             LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
             LoadRow(partial_, partialOutGm_[partialRow * kPaddedValueSize],
@@ -1012,10 +990,8 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
             MergePartial(accumulator_, mergedMax_, mergedSum_, partial_, partMax_, partSum_,
                 newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2);
-            SetFlag<HardEvent::MTE2_V>(kPartialFreeMte2V);
             SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }

@@ -23,6 +23,7 @@ using attndsl::kVectorCores;
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
+constexpr int64_t kKeyGranule = 128;  // keys skipped in front are a multiple of this
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
@@ -85,8 +86,8 @@ constexpr uint32_t
     kProbSlotBytes = kRowsPerStep * kTileKeys * 2,  // probabilities, as the cube multiplies them
     kQueryPartSlotBytes = kScaledAtOnce * 2,  // a part of the queries
     kQueryScaledSlotBytes = kScaledAtOnce * 2,  // the part scaled
-    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // weighted sum of one tile or split
     kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
@@ -129,11 +130,11 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlotBytes,
     kQueryWideAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
     kProbAt = kQueryWideAt + kQueryWideSlotBytes, kQueryPartAt = kProbAt + kProbSlotBytes,
     kQueryScaledAt = kQueryPartAt + kQueryPartSlotBytes,
-    kLanesAt = kQueryScaledAt + kQueryScaledSlotBytes, kSumBlocksAt = kLanesAt + kLanesSlotBytes,
-    kPartialAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowsOutAt = kPartialAt + kPartialSlotBytes,
-    kNewKeyAt = kRowsOutAt + kRowsOutSlotBytes, kNewValueAt = kNewKeyAt + kNewKeySlotBytes,
-    kRowMaxAt = kNewValueAt + kNewValueSlotBytes, kRowSumAt = kRowMaxAt + kRowMaxSlotBytes,
-    kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
+    kSumBlocksAt = kQueryScaledAt + kQueryScaledSlotBytes,
+    kLanesAt = kSumBlocksAt + kSumBlocksSlotBytes, kPartialAt = kLanesAt + kLanesSlotBytes,
+    kRowsOutAt = kPartialAt + kPartialSlotBytes, kNewKeyAt = kRowsOutAt + kRowsOutSlotBytes,
+    kNewValueAt = kNewKeyAt + kNewKeySlotBytes, kRowMaxAt = kNewValueAt + kNewValueSlotBytes,
+    kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,

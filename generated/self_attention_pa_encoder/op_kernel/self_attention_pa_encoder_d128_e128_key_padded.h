@@ -13,6 +13,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
+ *   AIV  WarmScores         before step 0       sets kScoreRingWarm for each slot
  *   AIV  StartRows          tile t              first tile of an item
  *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
@@ -62,26 +63,27 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1
 constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
-constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
+constexpr int32_t kPartialTaken = 0;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
 constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
 constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
-constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id per slot
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id per slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id per slot
+constexpr int32_t kAccumulatorReadyMte3V = 3;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
-constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
-constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
+constexpr int32_t kPartialFreeVMte2 = 2;  // V_MTE2, partial: one id per slot
+constexpr int32_t kAccumulatorReadyVMte3 = 0;  // V_MTE3, accumulator
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob
+constexpr int32_t kPartialReadyVMte3 = 2;  // V_MTE3, partial: one id per slot
+constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id per slot
+constexpr int32_t kMaxOutReady = 6;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -215,19 +217,19 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree);
-        SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+        }
         SetFlag<HardEvent::S_V>(kGrownFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
         WarmScores();
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -264,16 +266,16 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         if (tiling_.splits > 1) {
             MergePartials();
         }
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree);
-        WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kScoreFree + slot);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+        }
         WaitFlag<HardEvent::S_V>(kGrownFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
@@ -592,27 +594,17 @@ private:
                 MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+            Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
                         scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
-                        partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                        accumulator_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
             }
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -637,13 +629,13 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
                 keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and from the sum.
@@ -739,42 +731,45 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < steps - halves) {
-            WaitFlag<HardEvent::S_V>(kGrownFree);
-            CopyLanes(grown_,
-                growth_[(slot + halves) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            SetFlag<HardEvent::V_S>(kGrownReady);
-            // maxima grow rarely once an item has begun: the scalar unit looks where
-            WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
-                if (grew) {
-                    const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
-                        stepRows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    // sums = sums * rescale
-                    PipeBarrier<PIPE_V>();
-                    SpreadOverBlocks<2>(rowBlocks_,
-                        rescale_[(slot + halves) % kRing * kRowsPerVector + r0], kRowsPerStep);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    PipeBarrier<PIPE_V>();
-                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                    StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
-                        stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+            if (rows > 0) {
+                WaitFlag<HardEvent::S_V>(kGrownFree);
+                CopyLanes(grown_,
+                    growth_[(slot + halves) % kRing
+                        * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                SetFlag<HardEvent::V_S>(kGrownReady);
+                // maxima grow rarely once an item has begun: the scalar unit looks where
+                WaitFlag<HardEvent::V_S>(kGrownReady);
+                for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                    const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+                    if (grew) {
+                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
+                        auto partial =
+                            View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                        LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
+                            stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                        // sums = sums * rescale
+                        PipeBarrier<PIPE_V>();
+                        SpreadOverBlocks<2>(rowBlocks_,
+                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                        PipeBarrier<PIPE_V>();
+                        MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
+                            stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                        partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+                    }
                 }
+                SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            SetFlag<HardEvent::S_V>(kGrownFree);
             CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
         }
     }
@@ -793,19 +788,20 @@ private:
                 Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
                     rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
                 if (tile < work.keySteps) {
                     LoadRow(partial,
                         outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                if (work.keySteps <= tile) {
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
+                PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
@@ -823,7 +819,8 @@ private:
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
                 }
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
@@ -840,7 +837,8 @@ private:
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
-                if (work.keySteps <= tile) {
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
@@ -880,9 +878,9 @@ private:
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
             {
                 auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
                 auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
@@ -895,8 +893,8 @@ private:
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
                 partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
@@ -947,7 +945,7 @@ private:
 
     // The next slot of each multi-buffered tensor
     uint32_t keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
     int64_t rowsBeforeEnd_ = 0, rowsBeforeSum_ = 0;

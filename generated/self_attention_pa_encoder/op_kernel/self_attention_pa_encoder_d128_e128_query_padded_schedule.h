@@ -74,13 +74,12 @@ static_assert(kRowsOfZeros > 0, "a step of weighted sums has room for a row of s
 // Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.
 // UB
 constexpr uint32_t
-    // 2 slots: finished rows in the dtype of the result
+    // finished rows in the dtype of the result
     kResultSlotBytes = kRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
-    // 2 slots: weighted sum of one tile or split
-    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
-    kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
+    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
+    kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kZeroWideSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
@@ -91,18 +90,18 @@ constexpr uint32_t
     kRowSumSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // a row statistic, two blocks a row
     kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
-    kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row maxima of a partial
-    kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sums of a partial
-    // 2 slots: row maximum of one partial, then exp(it - new max)
+    kMaxOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
+    kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row sums of a partial
+    // row maximum of one partial, then exp(it - new max)
     kPartMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,
     // running weighted sum of each row
     kAccumulatorSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
-    kPartSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // 2 slots: row sum of one partial
     kTileSumSlotBytes = kRowsPerVector * 4,  // row sums of the tile
     kMergedMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
     kMergedSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // sum of the merged rows
+    kPartSumSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row sum of one partial
     kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     // exp(old max - new max) of merged rows
     kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4,
@@ -116,23 +115,20 @@ constexpr uint32_t
     kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
-constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
+constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlotBytes,
     kPartialAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
-    kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
-    kZeroWideAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kRowsOutAt = kPartialAt + kPartialSlotBytes, kZeroWideAt = kRowsOutAt + kRowsOutSlotBytes,
     kLanesAt = kZeroWideAt + kZeroWideSlotBytes, kSumBlocksAt = kLanesAt + kLanesSlotBytes,
     kZeroRowsAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowMaxAt = kZeroRowsAt + kZeroRowsSlotBytes,
     kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
-    kMaxOutAt = kRowBlocksAt + kRowBlocksSlotBytes,
-    kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,
-    kPartMaxAt = kSumOutAt + kDoubleBuffer * kSumOutSlotBytes,
-    kAccumulatorAt = kPartMaxAt + kDoubleBuffer * kPartMaxSlotBytes + kHalfBankRow,
+    kMaxOutAt = kRowBlocksAt + kRowBlocksSlotBytes, kSumOutAt = kMaxOutAt + kMaxOutSlotBytes,
+    kPartMaxAt = kSumOutAt + kSumOutSlotBytes,
+    kAccumulatorAt = kPartMaxAt + kPartMaxSlotBytes + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,
-    kPartSumAt = kRescaleAt + kRescaleSlotBytes,
-    kTileSumAt = kPartSumAt + kDoubleBuffer * kPartSumSlotBytes,
-    kMergedMaxAt = kTileSumAt + kTileSumSlotBytes,
+    kTileSumAt = kRescaleAt + kRescaleSlotBytes, kMergedMaxAt = kTileSumAt + kTileSumSlotBytes,
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
-    kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
+    kPartSumAt = kMergedSumAt + kMergedSumSlotBytes,
+    kNewMaxBlocksAt = kPartSumAt + kPartSumSlotBytes,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
     kTileStatAt = kMergedRescaleAt + kMergedRescaleSlotBytes,
     kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kGrowthAt = kNewMaxAt + kNewMaxSlotBytes,

@@ -81,8 +81,8 @@ constexpr uint32_t
     // 2 slots: weighted sum of one tile or split
     kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // 2 slots: weighted sums of a partial
-    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
+    kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     // running maximum of each row, of items in flight
     kRowMaxSlotBytes = kRing * kMostHalves * kRowsPerVector * 4,
     // running sum of each row, of items in flight
@@ -117,8 +117,8 @@ constexpr uint32_t
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
     kPartialAt = kScoreAt + kDoubleBuffer * kScoreSlotBytes,
     kRowsOutAt = kPartialAt + kDoubleBuffer * kPartialSlotBytes,
-    kLanesAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
-    kSumBlocksAt = kLanesAt + kLanesSlotBytes, kRowMaxAt = kSumBlocksAt + kSumBlocksSlotBytes,
+    kSumBlocksAt = kRowsOutAt + kDoubleBuffer * kRowsOutSlotBytes,
+    kLanesAt = kSumBlocksAt + kSumBlocksSlotBytes, kRowMaxAt = kLanesAt + kLanesSlotBytes,
     kRowSumAt = kRowMaxAt + kRowMaxSlotBytes, kRowBlocksAt = kRowSumAt + kRowSumSlotBytes,
     kMaxOutAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kSumOutAt = kMaxOutAt + kDoubleBuffer * kMaxOutSlotBytes,

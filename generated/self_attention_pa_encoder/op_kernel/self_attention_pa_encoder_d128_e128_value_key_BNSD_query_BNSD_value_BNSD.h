@@ -16,6 +16,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
+ *   AIV  WarmScores         before step 0       sets kScoreRingWarm for each slot
  *   AIV  StartRows          tile t              first tile of an item
  *   AIC  LoadQuery          tile t
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
@@ -50,10 +51,8 @@ constexpr float kSmallest = 1.1754943508222875e-38f;
 // Event ids by pipe pair. Ready: the content may be read; Free: the slot may be written again.
 // FreeXY: pipe X no longer uses the slot, Y may begin. TakenYX answers FreeXY: Y took it. An event
 // holds one signal. Where X could set FreeXY a second time before Y has waited for the first, Y
-// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. With two slots
-// X may write one before it waits for that slot's TakenYX: Y set the other slot's, which X waited
-// for in the turn before, after all its work on this one. Buffers with one lifetime share an event,
-// named after the first.
+// sets TakenYX right after its wait, and X waits for it before it sets FreeXY again. Buffers with
+// one lifetime share an event, named after the first.
 constexpr int32_t kProductL0Free = 0;  // FIX_M, productL0: one id per slot
 constexpr int32_t kRightL0Ready = 0;  // MTE1_M, rightL0: one id per slot
 constexpr int32_t kLeftL0Ready = 2;  // MTE1_M, leftL0: one id per slot
@@ -65,27 +64,28 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 constexpr int32_t kValueL1Ready = 4;  // MTE2_MTE1, valueL1
 constexpr int32_t kProbL1Ready = 5;  // MTE2_MTE1, probL1: one id per slot
-constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
+constexpr int32_t kPartialTaken = 0;  // MTE2_MTE3, partial
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
-constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
-constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut: one id per slot
-constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
-constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
-constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
-constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id per slot
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id per slot
+constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial
+constexpr int32_t kRowsOutReady = 3;  // MTE2_V, rowsOut
+constexpr int32_t kPartMaxReady = 4;  // MTE2_V, partMax, partSum, partial
+constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial
+constexpr int32_t kMaxOutFree = 1;  // MTE3_MTE2, maxOut, sumOut, rowsOut
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result
+constexpr int32_t kAccumulatorReadyMte3V = 2;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
-constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
-constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
-constexpr int32_t kZeroRowsReady = 7;  // V_MTE3, zeroRows
+constexpr int32_t kPartialFreeVMte2 = 2;  // V_MTE2, partial
+constexpr int32_t kAccumulatorReadyVMte3 = 0;  // V_MTE3, accumulator
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob
+constexpr int32_t kPartialReadyVMte3 = 2;  // V_MTE3, partial
+constexpr int32_t kResultReady = 3;  // V_MTE3, result
+constexpr int32_t kMaxOutReady = 4;  // V_MTE3, rowsOut, maxOut, sumOut
+constexpr int32_t kZeroRowsReady = 5;  // V_MTE3, zeroRows
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -129,6 +129,9 @@ public:
         }
         if ASCEND_IS_AIV {
             TakeVectorMemory(pipe, kUbEnd);
+            result_ = View<T>(ub_, kResultAt);
+            partial_ = View<float>(ub_, kPartialAt);
+            rowsOut_ = View<float>(ub_, kRowsOutAt);
             zeroWide_ = View<float>(ub_, kZeroWideAt);
             lanes_ = View<float>(ub_, kLanesAt);
             sumBlocks_ = View<float>(ub_, kSumBlocksAt);
@@ -136,11 +139,15 @@ public:
             rowMax_ = View<float>(ub_, kRowMaxAt);
             rowSum_ = View<float>(ub_, kRowSumAt);
             rowBlocks_ = View<float>(ub_, kRowBlocksAt);
+            maxOut_ = View<float>(ub_, kMaxOutAt);
+            sumOut_ = View<float>(ub_, kSumOutAt);
+            partMax_ = View<float>(ub_, kPartMaxAt);
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
             tileSum_ = View<float>(ub_, kTileSumAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
             mergedSum_ = View<float>(ub_, kMergedSumAt);
+            partSum_ = View<float>(ub_, kPartSumAt);
             newMaxBlocks_ = View<float>(ub_, kNewMaxBlocksAt);
             mergedRescale_ = View<float>(ub_, kMergedRescaleAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
@@ -222,19 +229,16 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         SetFlag<HardEvent::S_V>(kGrownFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
-        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
         WarmScores();
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -271,22 +275,19 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         if (tiling_.splits > 1) {
             MergePartials();
         }
         ZeroPadding();
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
+        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         WaitFlag<HardEvent::S_V>(kGrownFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
         WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
-        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -595,27 +596,17 @@ private:
                 MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+            Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
                         scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
-                        partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                        accumulator_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
             }
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -640,13 +631,13 @@ private:
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
                 scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
                 keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and from the sum.
@@ -742,42 +733,42 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < steps - halves) {
-            WaitFlag<HardEvent::S_V>(kGrownFree);
-            CopyLanes(grown_,
-                growth_[(slot + halves) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            SetFlag<HardEvent::V_S>(kGrownReady);
-            // maxima grow rarely once an item has begun: the scalar unit looks where
-            WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
-                if (grew) {
-                    const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
-                        stepRows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    // sums = sums * rescale
-                    PipeBarrier<PIPE_V>();
-                    SpreadOverBlocks<2>(rowBlocks_,
-                        rescale_[(slot + halves) % kRing * kRowsPerVector + r0], kRowsPerStep);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    PipeBarrier<PIPE_V>();
-                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                    StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
-                        stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+            if (rows > 0) {
+                WaitFlag<HardEvent::S_V>(kGrownFree);
+                CopyLanes(grown_,
+                    growth_[(slot + halves) % kRing
+                        * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                SetFlag<HardEvent::V_S>(kGrownReady);
+                // maxima grow rarely once an item has begun: the scalar unit looks where
+                WaitFlag<HardEvent::V_S>(kGrownReady);
+                for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                    const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+                    if (grew) {
+                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                        LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
+                            stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                        // sums = sums * rescale
+                        PipeBarrier<PIPE_V>();
+                        SpreadOverBlocks<2>(rowBlocks_,
+                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                        PipeBarrier<PIPE_V>();
+                        MulRows<2>(partial_, rowBlocks_, stepRows, kPaddedValueSize,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3);
+                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial_,
+                            stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                    }
                 }
+                SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            SetFlag<HardEvent::S_V>(kGrownFree);
             CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
         }
     }
@@ -795,62 +786,55 @@ private:
                 PipeBarrier<PIPE_V>();
                 Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
                     rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
-                auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 if (tile < work.keySteps) {
-                    LoadRow(partial,
+                    LoadRow(partial_,
                         outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                if (work.keySteps <= tile) {
-                    Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
+                    Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
+                PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
-                DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
-                {
-                    auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
-                    WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    PipeBarrier<PIPE_V>();
-                    Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    StoreRuns(outputGm_[work.batch * tiling_.outputStrideB
-                        + work.firstHead * tiling_.outputStrideN
-                        + firstQuery * tiling_.outputStrideQ],
-                        result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
-                        tiling_.outputStrideN, tiling_.outputStrideQ, kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-                    resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
-                }
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+                DivRows<2>(partial_, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
+                WaitFlag<HardEvent::MTE3_V>(kResultFree);
+                PipeBarrier<PIPE_V>();
+                Cast(result_, partial_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
+                StoreRuns(outputGm_[work.batch * tiling_.outputStrideB
+                    + work.firstHead * tiling_.outputStrideN + firstQuery * tiling_.outputStrideQ],
+                    result_, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
+                    tiling_.outputStrideN, tiling_.outputStrideQ, kPaddedValueSize);
+                SetFlag<HardEvent::MTE3_V>(kResultFree);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
+                SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
-                auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
-                auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
-                WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
+                WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (tile < work.keySteps) {
-                    LoadRow(rowsOut,
+                    LoadRow(rowsOut_,
                         outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
-                if (work.keySteps <= tile) {
-                    Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
+                SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
+                if (tile >= work.keySteps) {
+                    // an item without keys has one step, and no sums
+                    Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
-                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
+                SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 for (int64_t run = (rowBegin + r0) / runLength;
                      run < CeilDiv(rowBegin + r0 + stepRows, runLength);
                      ++run) {
@@ -863,16 +847,15 @@ private:
                         work.split * tiling_.rowTotal
                             + (work.batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
                     const int64_t rowDistance = work.heads == 1 ? tiling_.queryHeads : 1;
-                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut[row * kBlockLanes],
+                    StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_[row * kBlockLanes],
                         runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
-                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut[row * kBlockLanes],
+                    StoreRows(partialSumGm_[partialRow * kBlockLanes], sumOut_[row * kBlockLanes],
                         runRows, kBlockLanes, rowDistance * kBlockLanes, kBlockLanes);
                     StoreRows(partialOutGm_[partialRow * kPaddedValueSize],
-                        rowsOut[row * kPaddedValueSize], runRows, kPaddedValueSize,
+                        rowsOut_[row * kPaddedValueSize], runRows, kPaddedValueSize,
                         rowDistance * kPaddedValueSize, kPaddedValueSize);
                 }
-                SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
-                maxOutSlot_ = (maxOutSlot_ + 1) % kDoubleBuffer;
+                SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
             }
         }
     }
@@ -883,26 +866,19 @@ private:
     {
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            {
-                auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
-                auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
-                LoadRow(partMax, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
-                LoadRow(partSum, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
-                LoadRow(partial, partialOutGm_[partialRow * kPaddedValueSize],
-                    stepRows * kPaddedValueSize);
-                SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady + partMaxSlot_);
-                MergePartial(accumulator_, mergedMax_, mergedSum_, partial, partMax, partSum,
-                    newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
-                partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
-            }
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
+            LoadRow(partMax_, partialMaxGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+            LoadRow(partSum_, partialSumGm_[partialRow * kBlockLanes], stepRows * kBlockLanes);
+            LoadRow(partial_, partialOutGm_[partialRow * kPaddedValueSize],
+                stepRows * kPaddedValueSize);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kPartMaxReady);
+            MergePartial(accumulator_, mergedMax_, mergedSum_, partial_, partMax_, partSum_,
+                newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
         }
     }
 
@@ -910,16 +886,14 @@ private:
     __aicore__ inline void WriteMerged(int64_t firstHead, int64_t stepRows, int64_t batch,
         int64_t queryIndex)
     {
-        auto result = View<T>(ub_, kResultAt + resultSlot_ * kResultSlotBytes);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
+        WaitFlag<HardEvent::MTE3_V>(kResultFree);
         PipeBarrier<PIPE_V>();
-        Cast(result, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
-        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
+        Cast(result_, accumulator_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
         StoreRows(outputGm_[batch * tiling_.outputStrideB + firstHead * tiling_.outputStrideN
             + queryIndex * tiling_.outputStrideQ],
-            result, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
-        SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
-        resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
+            result_, stepRows, tiling_.valueDim, tiling_.outputStrideN, kPaddedValueSize);
+        SetFlag<HardEvent::MTE3_V>(kResultFree);
     }
 
     // Log-sum-exp merge of the partials of each row; all vector cores share the rows.
@@ -981,7 +955,7 @@ private:
 
     // The next slot of each multi-buffered tensor
     uint32_t keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0, productL0Slot_ = 0, probL1Slot_ = 0;
-    uint32_t partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0, maxOutSlot_ = 0, partMaxSlot_ = 0;
+    uint32_t scoreSlot_ = 0;
 
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
@@ -1010,9 +984,10 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<float> rowMax_, rowSum_, lanes_, rowBlocks_, tileStat_, newMax_, rescale_, growth_;
-    LocalTensor<float> sumBlocks_, tileSum_, grown_, mergedMax_, mergedSum_, accumulator_;
-    LocalTensor<float> newMaxBlocks_, mergedRescale_, zeroWide_;
-    LocalTensor<T> prob_, zeroRows_;
+    LocalTensor<float> sumBlocks_, tileSum_, grown_, partial_, maxOut_, sumOut_, rowsOut_;
+    LocalTensor<float> mergedMax_, mergedSum_, accumulator_, partMax_, partSum_, newMaxBlocks_;
+    LocalTensor<float> mergedRescale_, zeroWide_;
+    LocalTensor<T> prob_, result_, zeroRows_;
     LocalTensor<T> valueL1_;
 };
 

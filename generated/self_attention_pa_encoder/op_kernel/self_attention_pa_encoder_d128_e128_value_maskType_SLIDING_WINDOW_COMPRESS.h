@@ -14,6 +14,7 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
+ *   AIV  WarmScores         before step 0       sets kScoreRingWarm for each slot
  *   AIV  StartRows          tile t              first tile of an item
  *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
@@ -38,9 +39,9 @@ namespace self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMP
 
 using namespace AscendC;
 
+constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 // a row whose sum is no larger has no weight that is too large
 constexpr float kLargestSum = 2900.0f;
-constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
@@ -63,26 +64,27 @@ constexpr int32_t kQueryL1Ready = 0;  // MTE2_MTE1, queryL1: one id per slot
 constexpr int32_t kKeyL1Ready = 2;  // MTE2_MTE1, keyL1: one id per slot
 // MTE2_MTE1, probL1 and, loaded before it by the same pipe, valueL1: one id per slot
 constexpr int32_t kProbL1Ready = 4;
-constexpr int32_t kPartialTakenMte2Mte3 = 0;  // MTE2_MTE3, partial: one id per slot
+constexpr int32_t kPartialTaken = 0;  // MTE2_MTE3, partial: one id per slot
 constexpr int32_t kScoreReady = 0;  // MTE2_V, score: one id per slot
 constexpr int32_t kPartialReadyMte2V = 2;  // MTE2_V, partial: one id per slot
 constexpr int32_t kRowsOutReady = 4;  // MTE2_V, rowsOut: one id per slot
 constexpr int32_t kPartMaxReady = 6;  // MTE2_V, partMax, partSum, partial: one id per slot
 constexpr int32_t kPartialFreeMte3Mte2 = 0;  // MTE3_MTE2, partial: one id per slot
 constexpr int32_t kMaxOutFree = 2;  // MTE3_MTE2, maxOut, sumOut, rowsOut: one id per slot
-constexpr int32_t kPartialFreeMte3V = 0;  // MTE3_V, partial: one id per slot
-constexpr int32_t kProbFree = 2;  // MTE3_V, prob
-constexpr int32_t kResultFree = 3;  // MTE3_V, result: one id per slot
+constexpr int32_t kProbFree = 0;  // MTE3_V, prob
+constexpr int32_t kResultFree = 1;  // MTE3_V, result: one id per slot
+constexpr int32_t kAccumulatorReadyMte3V = 3;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
 constexpr int32_t kGrownFree = 0;  // S_V, grown
 constexpr int32_t kScoreFree = 0;  // V_MTE2, score: one id per slot
-constexpr int32_t kPartialTakenVMte2 = 2;  // V_MTE2, partial: one id per slot
-constexpr int32_t kPartialReadyVMte3 = 0;  // V_MTE3, partial: one id per slot
-constexpr int32_t kProbReady = 2;  // V_MTE3, prob
-constexpr int32_t kResultReady = 3;  // V_MTE3, result: one id per slot
-constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
+constexpr int32_t kPartialFreeVMte2 = 2;  // V_MTE2, partial: one id per slot
+constexpr int32_t kAccumulatorReadyVMte3 = 0;  // V_MTE3, accumulator
+constexpr int32_t kProbReady = 1;  // V_MTE3, prob
+constexpr int32_t kPartialReadyVMte3 = 2;  // V_MTE3, partial: one id per slot
+constexpr int32_t kResultReady = 4;  // V_MTE3, result: one id per slot
+constexpr int32_t kMaxOutReady = 6;  // V_MTE3, rowsOut, maxOut, sumOut: one id per slot
 constexpr int32_t kGrownReady = 0;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
@@ -223,19 +225,18 @@ private:
 
     __aicore__ inline void RunVector()
     {
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         SetFlag<HardEvent::S_V>(kGrownFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree);
-        SetFlag<HardEvent::MTE3_V>(kResultFree + 1);
-        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
-        SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + slot);
+        }
         WarmScores();
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         // One turn more than the block has items: it drains the pipeline.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
@@ -275,21 +276,20 @@ private:
                 }
             }
         }
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
         if (tiling_.splits > 1) {
             MergePartials();
         }
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V);
-        WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + 1);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
-        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + 1);
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
         WaitFlag<HardEvent::S_V>(kGrownFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree);
-        WaitFlag<HardEvent::MTE3_V>(kResultFree + 1);
-        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
-        WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
+        for (int32_t slot = 0; slot < kDoubleBuffer; ++slot) {
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + slot);
+            WaitFlag<HardEvent::MTE3_V>(kResultFree + slot);
+            WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + slot);
+        }
     }
 
     // An item as cube and vector cores see it: its rows, heads and tiles of keys.
@@ -358,7 +358,8 @@ private:
         found.queries = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstQuery));
         found.taskRows = found.heads * found.queries;
         found.firstToken = RowsBefore(found.batch);
-        found.keyBegin = MaxOf(0, found.firstQuery - tiling_.windowSize + 1) / 128 * 128;
+        found.keyBegin =
+            MaxOf(0, found.firstQuery - tiling_.windowSize + 1) / kKeyGranule * kKeyGranule;
         const int64_t visibleEnd =
             MaxOf(MinOf(MinOf(tiling_.seqLenIs2Batch
                 ? seqLenGm_.GetValue(tiling_.batchRows + found.batch)
@@ -472,7 +473,7 @@ private:
                                 work.firstQuery + band / work.heads - tiling_.windowSize + 1)
                                 - firstKey,
                                 bandKeys - 1))
-                            / 128 * 128;
+                            / kKeyGranule * kKeyGranule;
                     if (n0 < bandKeys && skippedKeys < n0 + cols) {
                         auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
@@ -535,7 +536,7 @@ private:
                     MinOf(MaxOf(0, work.firstQuery + band / work.heads - tiling_.windowSize + 1)
                         - firstKey,
                         bandKeys - 1))
-                    / 128 * 128;
+                    / kKeyGranule * kKeyGranule;
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             for (int64_t k1 = skippedKeys; k1 < bandKeys; k1 += kProbPiece) {
@@ -609,27 +610,17 @@ private:
                 MinOf(subBlock_ * CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
-            auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-            WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            Duplicate(partial, 0.0f, kRowsOfZeros * kTileKeys);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+            Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
                     StoreRows(
                         scoreRingGm_[RingRow(warmStep % kPrefetch, firstRow + r0) * kTileKeys],
-                        partial, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
+                        accumulator_, stepRows, tiling_.warmKeys, kTileKeys, kTileKeys);
                 }
                 CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kScoreRingWarm);
             }
-            SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
-            SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
     }
 
@@ -643,149 +634,151 @@ private:
         }
     }
 
+    // Scores of a step of rows: scaled and masked, -inf behind the last key.
+    __aicore__ inline void LoadScores(int64_t firstQuery, int64_t heads, int64_t rowBegin,
+        int64_t skippedKeys, int64_t firstKey, int64_t keys, int64_t r0, int64_t stepRows,
+        int64_t span)
+    {
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+        LoadRows(score,
+            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys + skippedKeys],
+            stepRows, keys, kTileKeys, kTileKeys);
+        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+        // score * qkScale  (spec line 255)
+        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
+        Muls(score, score, float(tiling_.qkScale), span);
+        // score = -inf where the query does not see the key  (spec line 187)
+        if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; ++row) {
+                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                FillInterval(score[row * kTileKeys],
+                    MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys, -__builtin_inff());
+            }
+        }
+        if (firstQuery + (rowBegin + r0 + stepRows - 1) / heads - tiling_.windowSize + 1
+            > firstKey) {
+            PipeBarrier<PIPE_V>();
+            for (int64_t row = 0; row < stepRows; ++row) {
+                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                FillInterval(score[row * kTileKeys], 0,
+                    MinOf(keys, MaxOf(0, queryIndex - tiling_.windowSize + 1 - firstKey)),
+                    -__builtin_inff());
+            }
+        }
+        // Lanes after the last key are excluded from the maximum, and from the sum.
+        if (keys % kRepeatLanes != 0) {
+            PipeBarrier<PIPE_V>();
+            FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
+                -__builtin_inff(), stepRows, kTileKeys);
+        }
+    }
+
+    // Exponentials of a step of rows: folded for the sums of rows, and to the cube as its dtype.
+    __aicore__ inline void StoreProbabilities(int64_t slot, int64_t rowBegin, int64_t skippedKeys,
+        int64_t keys, int64_t r0, int64_t stepRows)
+    {
+        auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+        // each row's sum folded to the lanes of a repeat, reduced once after the loop
+        if (kFoldedLanes * kBlockLanes > keys) {
+            Duplicate(sumLanes_[r0 * kFoldedLanes], 0.0f, stepRows * kFoldedLanes);
+        }
+        PipeBarrier<PIPE_V>();
+        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+            SumOfBlocks(sumLanes_[r0 * kFoldedLanes + c0 / kBlockLanes], score[c0], stepRows,
+                kRepeatLanes, kFoldedLanes, kTileKeys);
+        }
+        // the blocks of a column of fractals, a group, follow each other, row by row
+        WaitFlag<HardEvent::MTE3_V>(kProbFree);
+        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
+            Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
+                RoundMode::CAST_RINT, kRepeatLanes, stepRows,
+                UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1, kTileKeys / kBlockLanes));
+        }
+        SetFlag<HardEvent::V_MTE3>(kProbReady);
+        const int64_t columnGroups = CeilDiv(keys, kFractal);
+        WaitFlag<HardEvent::V_MTE3>(kProbReady);
+        for (int64_t column = 0; column < MinOf(kRepeatLanes / kFractal, columnGroups); ++column) {
+            StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
+                + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal
+                + skippedKeys * tiling_.rowsPerTask],
+                prob_[column * kGroupPitch],
+                CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
+                kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal, kRowsPerStep * kFractal);
+        }
+        SetFlag<HardEvent::MTE3_V>(kProbFree);
+    }
+
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
     __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
+        // the rows of all bands that this vector core has rows of
+        const int64_t firstBandRow = rowBegin / kRowsPerBand * kRowsPerBand;
+        const int64_t lastBandRow =
+            MaxOf(firstBandRow, MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1);
         const int64_t tileFirst = work.keyBegin + (work.firstTile + tile) * kTileKeys;
         const int64_t keysOfTile =
             MinOf(MinOf(kTileKeys, work.keyEnd - tileFirst),
-                RoundUp(MaxOf(1,
-                    MaxOf(0,
-                        work.firstQuery
-                            + MaxOf(rowBegin / kRowsPerBand * kRowsPerBand,
-                                MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1)
-                                / work.heads
-                            + 1)
-                        - tileFirst),
+                RoundUp(
+                    MaxOf(1, MaxOf(0, work.firstQuery + lastBandRow / work.heads + 1) - tileFirst),
                     kRepeatLanes));
         const int64_t skippedKeys =
             MaxOf(0,
-                MinOf(MaxOf(0,
-                    work.firstQuery + rowBegin / kRowsPerBand * kRowsPerBand / work.heads
-                        - tiling_.windowSize + 1)
+                MinOf(MaxOf(0, work.firstQuery + firstBandRow / work.heads - tiling_.windowSize + 1)
                     - tileFirst,
                     keysOfTile - 1))
-                / 128 * 128;
+                / kKeyGranule * kKeyGranule;
         const int64_t firstKey = tileFirst + skippedKeys;
         const int64_t keys = keysOfTile - skippedKeys;
         CrossCoreWaitFlag(kScoreRingReady);
-        if (tile > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
-            Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                LoadRows(score,
-                    scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys
-                        + skippedKeys],
-                    stepRows, keys, kTileKeys, kTileKeys);
-                SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                // score * qkScale  (spec line 252)
-                WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                Muls(score, score, float(tiling_.qkScale), span);
-                // score = -inf where the query does not see the key  (spec line 184)
-                if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < stepRows; ++row) {
-                        const int64_t queryIndex =
-                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                        FillInterval(score[row * kTileKeys],
-                            MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys,
-                            -__builtin_inff());
-                    }
-                }
-                if (work.firstQuery + (rowBegin + r0 + stepRows - 1) / work.heads
-                    - tiling_.windowSize + 1
-                    > firstKey) {
-                    PipeBarrier<PIPE_V>();
-                    for (int64_t row = 0; row < stepRows; ++row) {
-                        const int64_t queryIndex =
-                            work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                        FillInterval(score[row * kTileKeys], 0,
-                            MinOf(keys, MaxOf(0, queryIndex - tiling_.windowSize + 1 - firstKey)),
-                            -__builtin_inff());
-                    }
-                }
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, kTileKeys);
-                }
-                // score = exp(score - rowMax)
-                SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
-                    kRowsPerStep);
-                PipeBarrier<PIPE_V>();
-                SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
-                PipeBarrier<PIPE_V>();
-                Exp(score, score, span);
-                // each row's sum folded to the lanes of a repeat, reduced once after the loop
-                if (kFoldedLanes * kBlockLanes > keys) {
-                    Duplicate(sumLanes_[r0 * kFoldedLanes], 0.0f, stepRows * kFoldedLanes);
-                }
-                PipeBarrier<PIPE_V>();
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    SumOfBlocks(sumLanes_[r0 * kFoldedLanes + c0 / kBlockLanes], score[c0],
-                        stepRows, kRepeatLanes, kFoldedLanes, kTileKeys);
-                }
-                // the blocks of a column of fractals, a group, follow each other, row by row
-                WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                    Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
-                        RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                        UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
-                            kTileKeys / kBlockLanes));
-                }
-                SetFlag<HardEvent::V_MTE3>(kProbReady);
-                const int64_t columnGroups = CeilDiv(keys, kFractal);
-                WaitFlag<HardEvent::V_MTE3>(kProbReady);
-                for (int64_t column = 0;
-                     column < MinOf(kRepeatLanes / kFractal, columnGroups);
-                     ++column) {
-                    StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                        + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal
-                        + skippedKeys * tiling_.rowsPerTask],
-                        prob_[column * kGroupPitch],
-                        CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
-                        stepRows * kFractal,
-                        kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
-                        kRowsPerStep * kFractal);
-                }
-                SetFlag<HardEvent::MTE3_V>(kProbFree);
-                SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
-            }
-            // rowSum = rowSum * rescale + row sum of the tile
-            if (rows > 0) {
-                PipeBarrier<PIPE_V>();
-                SumOfBlocks(sumBlocks_, sumLanes_, rows, kRepeatLanes, kBlockLanes, kFoldedLanes);
-                if (rows < RoundUp(rows, kRowsPerStep)) {
+        if (rows > 0) {
+            if (tile > 0) {
+                Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
+                Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                if (RoundUp(rows, kRowsPerStep) > rows) {
                     PipeBarrier<PIPE_V>();
                     Duplicate(sumBlocks_[rows * kBlockLanes], 0.0f,
                         (RoundUp(rows, kRowsPerStep) - rows) * kBlockLanes);
                 }
+                for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                    auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
+                    const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
+                    WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    LoadScores(work.firstQuery, work.heads, rowBegin, skippedKeys, firstKey, keys,
+                        r0, stepRows, span);
+                    // score = exp(score - rowMax)
+                    PipeBarrier<PIPE_V>();
+                    SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
+                        kRowsPerStep);
+                    PipeBarrier<PIPE_V>();
+                    SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
+                    PipeBarrier<PIPE_V>();
+                    Exp(score, score, span);
+                    StoreProbabilities(slot, rowBegin, skippedKeys, keys, r0, stepRows);
+                    SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                    scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
+                }
+                PipeBarrier<PIPE_V>();
+                SumOfBlocks(sumBlocks_, sumLanes_, rows, kRepeatLanes, kBlockLanes, kFoldedLanes);
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(RoundUp(rows, kRowsPerStep), kBlockLanes),
                     kRepeatLanes, kBlockLanes, kRepeatLanes);
                 PipeBarrier<PIPE_V>();
                 WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
                     kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
+            } else {
+                Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
             }
-        } else if (rows > 0) {
-            PipeBarrier<PIPE_V>();
-            Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
-        }
-        if (rows > 0) {
+            // the scalar unit reads minus the largest row sum of each step
             WaitFlag<HardEvent::S_V>(kGrownFree);
             PipeBarrier<PIPE_V>();
             Muls(grown_, tileStat_, -1.0f, CeilDiv(rows, kRowsPerStep));
             SetFlag<HardEvent::V_S>(kGrownReady);
-            // an item's first tile, and rows with a score far above their maximum, which are rare
+            // an item's first tile, and rows with a score far above their maximum, which are rare;
+            // so is NaN
             WaitFlag<HardEvent::V_S>(kGrownReady);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
@@ -793,47 +786,11 @@ private:
                 if (aboveLimit || tile == 0) {
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
-                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        LoadRows(score,
-                            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys
-                                + skippedKeys],
-                            stepRows, keys, kTileKeys, kTileKeys);
-                        SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
                         const int64_t span =
                             (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-                        // score * qkScale  (spec line 252)
-                        WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
-                        Muls(score, score, float(tiling_.qkScale), span);
-                        // score = -inf where the query does not see the key  (spec line 184)
-                        if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
-                            PipeBarrier<PIPE_V>();
-                            for (int64_t row = 0; row < stepRows; ++row) {
-                                const int64_t queryIndex =
-                                    work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                                FillInterval(score[row * kTileKeys],
-                                    MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys,
-                                    -__builtin_inff());
-                            }
-                        }
-                        if (work.firstQuery + (rowBegin + r0 + stepRows - 1) / work.heads
-                            - tiling_.windowSize + 1
-                            > firstKey) {
-                            PipeBarrier<PIPE_V>();
-                            for (int64_t row = 0; row < stepRows; ++row) {
-                                const int64_t queryIndex =
-                                    work.firstQuery + (rowBegin + r0 + row) / work.heads;
-                                FillInterval(score[row * kTileKeys], 0,
-                                    MinOf(keys,
-                                        MaxOf(0, queryIndex - tiling_.windowSize + 1 - firstKey)),
-                                    -__builtin_inff());
-                            }
-                        }
-                        // Lanes after the last key are excluded from the maximum, and from the sum.
-                        if (keys % kRepeatLanes != 0) {
-                            PipeBarrier<PIPE_V>();
-                            FillLanes(score[keys / kRepeatLanes * kRepeatLanes],
-                                keys % kRepeatLanes, -__builtin_inff(), stepRows, kTileKeys);
-                        }
+                        WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
+                        LoadScores(work.firstQuery, work.heads, rowBegin, skippedKeys, firstKey,
+                            keys, r0, stepRows, span);
                         // newMax = max(rowMax, row maximum of the tile less what it may grow by);
                         // rescale = rowMax - newMax
                         if (kFoldedLanes * kBlockLanes > keys) {
@@ -869,41 +826,7 @@ private:
                         Exp(rescale_[slot * kRowsPerVector + r0],
                             rescale_[slot * kRowsPerVector + r0], stepRows);
                         CopyLanes(rowMax_[r0 + itemSlot * kRowsPerVector], newMax_, stepRows);
-                        // each row's sum folded to the lanes of a repeat, reduced once after the
-                        // loop
-                        if (kFoldedLanes * kBlockLanes > keys) {
-                            Duplicate(sumLanes_[r0 * kFoldedLanes], 0.0f, stepRows * kFoldedLanes);
-                        }
-                        PipeBarrier<PIPE_V>();
-                        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                            SumOfBlocks(sumLanes_[r0 * kFoldedLanes + c0 / kBlockLanes], score[c0],
-                                stepRows, kRepeatLanes, kFoldedLanes, kTileKeys);
-                        }
-                        // the blocks of a column of fractals, a group, follow each other, row by
-                        // row
-                        WaitFlag<HardEvent::MTE3_V>(kProbFree);
-                        for (int64_t c0 = 0; c0 < keys; c0 += kRepeatLanes) {
-                            Cast(prob_[c0 / kRepeatLanes * kRowsPerStep * kFractal], score[c0],
-                                RoundMode::CAST_RINT, kRepeatLanes, stepRows,
-                                UnaryRepeatParams(kGroupPitch / kBlockHalves, 1, 1,
-                                    kTileKeys / kBlockLanes));
-                        }
-                        SetFlag<HardEvent::V_MTE3>(kProbReady);
-                        const int64_t columnGroups = CeilDiv(keys, kFractal);
-                        WaitFlag<HardEvent::V_MTE3>(kProbReady);
-                        for (int64_t column = 0;
-                             column < MinOf(kRepeatLanes / kFractal, columnGroups);
-                             ++column) {
-                            StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                                + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal
-                                + skippedKeys * tiling_.rowsPerTask],
-                                prob_[column * kGroupPitch],
-                                CeilDiv(columnGroups - column, kRepeatLanes / kFractal),
-                                stepRows * kFractal,
-                                kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
-                                kRowsPerStep * kFractal);
-                        }
-                        SetFlag<HardEvent::MTE3_V>(kProbFree);
+                        StoreProbabilities(slot, rowBegin, skippedKeys, keys, r0, stepRows);
                         SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                     }
@@ -936,43 +859,44 @@ private:
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (tile < steps - 1) {
-            WaitFlag<HardEvent::S_V>(kGrownFree);
-            PipeBarrier<PIPE_V>();
-            CopyLanes(grown_,
-                growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
-                kRowsPerVector / kRowsPerStep * kBlockLanes);
-            SetFlag<HardEvent::V_S>(kGrownReady);
-            // maxima grow rarely once an item has begun: the scalar unit looks where
-            WaitFlag<HardEvent::V_S>(kGrownReady);
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
-                if (grew) {
-                    const int64_t ringRow = RingRow(itemSlot, rowBegin + r0);
-                    auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                    WaitFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
-                        stepRows * kPaddedValueSize);
-                    WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-                    SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    // sums = sums * rescale
-                    PipeBarrier<PIPE_V>();
-                    SpreadOverBlocks<2>(rowBlocks_,
-                        rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kRowsPerStep);
-                    WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                    PipeBarrier<PIPE_V>();
-                    MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
-                    SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
-                    StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
-                        stepRows * kPaddedValueSize);
-                    SetFlag<HardEvent::MTE3_V>(kPartialFreeMte3V + partialSlot_);
-                    SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                    partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+            if (rows > 0) {
+                WaitFlag<HardEvent::S_V>(kGrownFree);
+                CopyLanes(grown_,
+                    growth_[(slot + 1) % kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
+                    kRowsPerVector / kRowsPerStep * kBlockLanes);
+                SetFlag<HardEvent::V_S>(kGrownReady);
+                // maxima grow rarely once an item has begun: the scalar unit looks where
+                WaitFlag<HardEvent::V_S>(kGrownReady);
+                for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                    const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
+                    if (grew) {
+                        const int64_t ringRow = RingRow(itemSlot, rowBegin + r0);
+                        auto partial =
+                            View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
+                        WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+                        WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                        LoadRow(partial, outRingGm_[ringRow * kPaddedValueSize],
+                            stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                        // sums = sums * rescale
+                        PipeBarrier<PIPE_V>();
+                        SpreadOverBlocks<2>(rowBlocks_,
+                            rescale_[(slot + 1) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                        WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
+                        PipeBarrier<PIPE_V>();
+                        MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize,
+                            kPaddedValueSize);
+                        SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+                        SetAndWaitFlag<HardEvent::V_MTE3>(kPartialReadyVMte3 + partialSlot_);
+                        StoreRow(outRingGm_[ringRow * kPaddedValueSize], partial,
+                            stepRows * kPaddedValueSize);
+                        SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
+                        partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
+                    }
                 }
+                SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            SetFlag<HardEvent::S_V>(kGrownFree);
             CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
         }
     }
@@ -991,19 +915,20 @@ private:
                 Maxs(rowSum_[r0 + itemSlot * kRowsPerVector],
                     rowSum_[r0 + itemSlot * kRowsPerVector], float(kSmallest), stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-                SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+                WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-                SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
                 if (tile < work.tiles) {
                     LoadRow(partial,
                         outRingGm_[RingRow(itemSlot, rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
-                WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                if (work.tiles <= tile) {
+                if (tile >= work.tiles) {
+                    // an item without keys has one step, and no sums
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
+                PipeBarrier<PIPE_V>();
                 SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + itemSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
@@ -1021,7 +946,8 @@ private:
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
                 }
-                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+                SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+                WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
@@ -1038,7 +964,8 @@ private:
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
-                if (work.tiles <= tile) {
+                if (tile >= work.tiles) {
+                    // an item without keys has one step, and no sums
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
@@ -1078,9 +1005,9 @@ private:
         for (int64_t part = 0; part < tiling_.splits; ++part) {
             const int64_t partialRow = part * tiling_.rowTotal + firstRow;
             auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
-            SetFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
+            WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
-            SetFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
             {
                 auto partMax = View<float>(ub_, kPartMaxAt + partMaxSlot_ * kPartMaxSlotBytes);
                 auto partSum = View<float>(ub_, kPartSumAt + partMaxSlot_ * kPartSumSlotBytes);
@@ -1093,8 +1020,8 @@ private:
                     newMaxBlocks_, mergedRescale_, stepRows, kPaddedValueSize);
                 partMaxSlot_ = (partMaxSlot_ + 1) % kDoubleBuffer;
             }
-            WaitFlag<HardEvent::V_MTE2>(kPartialTakenVMte2 + partialSlot_);
-            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTakenMte2Mte3 + partialSlot_);
+            SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
+            WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
             SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
             partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
         }
@@ -1145,7 +1072,7 @@ private:
 
     // The next slot of each multi-buffered tensor
     uint32_t queryL1Slot_ = 0, keyL1Slot_ = 0, rightL0Slot_ = 0, leftL0Slot_ = 0;
-    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, partialSlot_ = 0, scoreSlot_ = 0, resultSlot_ = 0;
+    uint32_t productL0Slot_ = 0, probL1Slot_ = 0, scoreSlot_ = 0, partialSlot_ = 0, resultSlot_ = 0;
     uint32_t maxOutSlot_ = 0, partMaxSlot_ = 0;
 
     // Running sums: the end of the range, and the sum up to it
@@ -1178,7 +1105,7 @@ private:
     GlobalTensor<T> probRingGm_;  // ring of probability tiles, vector to cube
 
     // On-chip buffers with a single slot
-    LocalTensor<float> rowMax_, rowSum_, rescale_, growth_, rowBlocks_, sumLanes_, sumBlocks_;
+    LocalTensor<float> rowMax_, rowSum_, rescale_, growth_, sumBlocks_, rowBlocks_, sumLanes_;
     LocalTensor<float> tileSum_, tileStat_, grown_, lanes_, newMax_, mergedMax_, mergedSum_;
     LocalTensor<float> accumulator_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> prob_;

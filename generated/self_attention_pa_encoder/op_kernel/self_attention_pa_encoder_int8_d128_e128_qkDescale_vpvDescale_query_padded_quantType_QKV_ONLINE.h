@@ -514,16 +514,15 @@ private:
             auto wholeScore =
                 View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlotBytes);
             auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                     * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
-            SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (spec line 252)
+            // score * qkDescale  (spec line 255)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -531,7 +530,7 @@ private:
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, kRepeatLanes));
             }
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
             // Lanes after the last key are excluded from the maximum, and from the sum.
@@ -686,7 +685,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
-                // result = result * a factor of its head  (spec line 561)
+                // result = result * a factor of its head  (spec line 564)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -778,7 +777,7 @@ private:
         int64_t queryIndex)
     {
         const int64_t head = firstHead;
-        // result = result * a factor of its head  (spec line 561)
+        // result = result * a factor of its head  (spec line 564)
         PipeBarrier<PIPE_V>();
         for (int64_t row = 0; row < stepRows; ++row) {
             const int64_t head = firstHead + row;

@@ -541,6 +541,7 @@ private:
                 View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlotBytes);
             auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlotBytes);
             auto maskRows = View<T>(ub_, kMaskRowsAt + wholeScoreSlot_ * kMaskRowsSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
@@ -561,11 +562,9 @@ private:
                         segmentEnd - segmentBegin);
                 }
             }
-            SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (spec line 252)
+            // score * qkDescale  (spec line 255)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -573,14 +572,14 @@ private:
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, kRepeatLanes));
             }
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + mask  (spec line 182)
+            // score + mask  (spec line 185)
             Cast(maskWide_, maskRows, RoundMode::CAST_NONE, span);
             PipeBarrier<PIPE_V>();
             Add(score, score, maskWide_, span);
-            // score = -inf where the query does not see the key  (spec line 182)
+            // score = -inf where the query does not see the key  (spec line 185)
             if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
@@ -741,7 +740,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
-                // result = result * a factor of its head  (spec line 561)
+                // result = result * a factor of its head  (spec line 564)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -831,7 +830,7 @@ private:
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
         const int64_t head = firstHead;
-        // result = result * a factor of its head  (spec line 561)
+        // result = result * a factor of its head  (spec line 564)
         PipeBarrier<PIPE_V>();
         for (int64_t row = 0; row < stepRows; ++row) {
             const int64_t head = firstHead + row;

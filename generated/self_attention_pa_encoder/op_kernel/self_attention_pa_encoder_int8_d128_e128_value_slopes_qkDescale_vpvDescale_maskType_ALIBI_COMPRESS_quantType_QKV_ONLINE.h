@@ -574,16 +574,15 @@ private:
             auto wholeScore =
                 View<int32_t>(ub_, kWholeScoreAt + wholeScoreSlot_ * kWholeScoreSlotBytes);
             auto score = View<float>(ub_, kScoreAt + wholeScoreSlot_ * kScoreSlotBytes);
+            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kWholeScoreFree + wholeScoreSlot_);
             LoadRows(wholeScore,
                 scoreRingGm_[(stepsBegun_ % kPrefetch * tiling_.rowsPerTask + rowBegin + r0)
                     * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
-            SetFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
-            const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
-            WaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
+            SetAndWaitFlag<HardEvent::MTE2_V>(kWholeScoreReady + wholeScoreSlot_);
             Cast(score, wholeScore, RoundMode::CAST_RINT, span);
-            // score * qkDescale  (spec line 252)
+            // score * qkDescale  (spec line 255)
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -591,10 +590,10 @@ private:
                     float(qkDescaleGm_.GetValue(head * tiling_.qkDescaleStrideN)),
                     RoundUp(keys, kRepeatLanes));
             }
-            // score * qkScale  (spec line 252)
+            // score * qkScale  (spec line 255)
             PipeBarrier<PIPE_V>();
             Muls(score, score, float(tiling_.qkScale), span);
-            // score + slopes  (spec line 182)
+            // score + slopes  (spec line 185)
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 Adds(slopesWide_[row * kTileKeys], keyNumbersBelow_, float(queryIndex),
@@ -607,7 +606,7 @@ private:
                     float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
                     RoundUp(keys, kRepeatLanes));
             }
-            // score = -inf where the query does not see the key  (spec line 182)
+            // score = -inf where the query does not see the key  (spec line 185)
             if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
@@ -767,7 +766,7 @@ private:
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(accumulator_[r0 * kPaddedValueSize], rowBlocks_, stepRows,
                     kPaddedValueSize, kPaddedValueSize);
-                // result = result * a factor of its head  (spec line 561)
+                // result = result * a factor of its head  (spec line 564)
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
                     const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
@@ -857,7 +856,7 @@ private:
     __aicore__ inline void WriteMerged(int64_t token, int64_t firstHead, int64_t stepRows)
     {
         const int64_t head = firstHead;
-        // result = result * a factor of its head  (spec line 561)
+        // result = result * a factor of its head  (spec line 564)
         PipeBarrier<PIPE_V>();
         for (int64_t row = 0; row < stepRows; ++row) {
             const int64_t head = firstHead + row;
