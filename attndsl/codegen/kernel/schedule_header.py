@@ -13,7 +13,7 @@ from math import gcd
 
 from attndsl.codegen.kernel.constant_text import ConstantText
 from attndsl.codegen.kernel.device_header import HALF_BANK_ROW, SCOPE, capacity_of, constants_of_device
-from attndsl.codegen.kernel.schedule_limits import limits, meanings
+from attndsl.codegen.kernel.schedule_limits import Limit, limits, meanings
 from attndsl.codegen.names.identifiers import comment
 from attndsl.codegen.names.members import (
     address_constant,
@@ -82,8 +82,8 @@ class ScheduleText:
     Attributes:
         namespace: of the kernel's text.
         of_device: names of the device's constants, which are in a header of their own.
-        fixed, options, derived: constants that the specialization decides, those that may be edited, and
-            those that follow from others.
+        fixed, options, derived: constants that the specialization decides, options with one legal value
+            among them, those that may be edited, and those that follow from others.
         requirements: conditions with their meaning, a literal.
         says: what else a reader should know of the schedule.
     """
@@ -119,12 +119,18 @@ def schedule_text(
     """
     own = (item for item in program.constants if not item.host_only and not item.of_device)
     whole = [item for item in own if not isinstance(item.named.value, float)]
+    options = [item for item in whole if item.option]
+    decided = [item for item in options if item.named.name in _with_one_value(program)]
+    texts = {item: _text(item, _who(why[item.option])) for item in options}
     return ScheduleText(
         namespace=namespace,
         guard=f"ATTNDSL_{namespace.upper()}_SCHEDULE_H",
         of_device=constants_of_device(program),
-        fixed=tuple(_text(item) for item in whole if not item.option and item.definition is None),
-        options=tuple(_text(item, _who(why[item.option])) for item in whole if item.option),
+        fixed=(
+            *(_text(item) for item in whole if not item.option and item.definition is None),
+            *(texts[item] for item in decided),
+        ),
+        options=tuple(texts[item] for item in options if item not in decided),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
         requirements=tuple(_assertions(program)),
         memories=memories(program, spelling),
@@ -132,9 +138,23 @@ def schedule_text(
     )
 
 
+def _limits(program: Program) -> tuple[Limit, ...]:
+    return tuple(limits(program.requirements, program.constants, legal_values(program.device)))
+
+
+def _with_one_value(program: Program) -> set[str]:
+    """The options of which the others leave one value."""
+    parts = (part for limit in _limits(program) for part in limit.conditions)
+    return {
+        part.left.name
+        for part in parts
+        if isinstance(part, Compare) and part.op == "==" and isinstance(part.left, Named)
+    }
+
+
 def _assertions(program: Program) -> Iterator[tuple[str, str]]:
     """Conditions on the constants, with their meanings as literals."""
-    for limit in limits(program.requirements, program.constants, legal_values(program.device)):
+    for limit in _limits(program):
         yield (
             " && ".join(map(_part_text, limit.conditions)),
             _literal("; ".join(meanings(limit, program.constants))),

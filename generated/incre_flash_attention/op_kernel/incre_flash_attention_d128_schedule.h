@@ -18,7 +18,7 @@ using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 
-// Fixed by what the kernel is specialized on.
+// Fixed by what the kernel is specialized on, or by the only value that other choices leave.
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;

@@ -18,7 +18,7 @@ using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 
-// Fixed by what the kernel is specialized on.
+// Fixed by what the kernel is specialized on, or by the only value that other choices leave.
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kSortGroup = 32;  // lanes that Sort32 sorts together
 constexpr int64_t kRecordLanes = 2;  // lanes of a record of Sort32: score, index
@@ -26,10 +26,10 @@ constexpr int64_t kWindowBefore = 16;  // keys of the previous tile that windows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
+constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (set in the spec)
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
-constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (set in the spec)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results
 constexpr int64_t kResultRowsPerStep = 16;

@@ -18,7 +18,7 @@ using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 
-// Fixed by what the kernel is specialized on.
+// Fixed by what the kernel is specialized on, or by the only value that other choices leave.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kMostHalves = 2;  // halves of a task, at most
@@ -26,14 +26,14 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales at once
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
+// query rows of one vector step on weighted sums and results
+constexpr int64_t kResultRowsPerStep = 8;
 
 // Schedule options. They may be edited within the limits that the assertions state.
 constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
 constexpr int64_t kMaxRows = 256;  // query rows of a half of a task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-// query rows of one vector step on weighted sums and results
-constexpr int64_t kResultRowsPerStep = 8;
 constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
 constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 

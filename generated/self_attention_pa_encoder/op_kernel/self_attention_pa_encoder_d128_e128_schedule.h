@@ -18,7 +18,7 @@ using attndsl::kRepeatBlocks;
 using attndsl::kRepeatLanes;
 using attndsl::kVectorCores;
 
-// Fixed by what the kernel is specialized on.
+// Fixed by what the kernel is specialized on, or by the only value that other choices leave.
 constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedValueSize = 128;  // head size of values and results, padded to 16
 constexpr int64_t kMostHalves = 2;  // halves of a task, at most
