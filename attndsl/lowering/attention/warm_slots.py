@@ -158,7 +158,10 @@ def warm_in_steps(first: Context, second: Context, over: Expr) -> tuple[Stage, E
     stage = Stage(
         name="WarmScores",
         core=Core.AIV,
-        doc="Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then.",
+        doc=(
+            "Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then. They come "
+            "after these stores: the flag of the step's probabilities follows them on the same pipe."
+        ),
         body=_warming(first, zeros, rows, stores),
         warms=scores_of(first),
         where=first.where,

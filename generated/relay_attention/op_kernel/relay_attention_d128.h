@@ -654,7 +654,8 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
-    // Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then.
+    // Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then. They
+    // come after these stores: the flag of the step's probabilities follows them on the same pipe.
     __aicore__ inline void WarmScores(int64_t slot)
     {
         const int64_t firstRow =
