@@ -51,7 +51,9 @@ from attndsl.tile.statements import (
 _Attentions = tuple[Context, ...]
 _Part = TypeVar("_Part")
 
-ONE_MORE = "One turn more than the block has items: it drains the pipeline."
+ONE_MORE = (
+    "One turn more than the block has items: it drains the pipeline. Unless there are none, it has one."
+)
 
 _PLACE, _END = Symbol("place"), Symbol("placesEnd")
 _BEFORE, _AFTER = Symbol("before"), Symbol("after")

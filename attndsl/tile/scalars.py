@@ -10,7 +10,7 @@ from attndsl.target import MemorySpace
 from attndsl.tile.buffers import GlobalRegion, Region
 from attndsl.tile.comparison import compared_fields
 from attndsl.tile.entry_size import EntrySize
-from attndsl.tile.instructions import IsBelow
+from attndsl.tile.instructions import IsBeyond
 from attndsl.tile.naming import global_name, list_name
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.statements import (
@@ -31,7 +31,7 @@ _BINDERS: dict[type[Statement], tuple[str, ...]] = {
     For: ("var",),
     Pipelined: ("var",),
     Collect: ("count", "index"),
-    IsBelow: ("symbol",),
+    IsBeyond: ("symbol",),
 }
 
 _DEFINING = frozenset({*_BINDERS, KeepScalars, Either})
@@ -44,7 +44,7 @@ def defined(statement: Statement) -> tuple[str, ...]:
     """The scalars that a statement defines for what follows it in its body."""
     if type(statement) not in _DEFINING:  # nearly all; asked very often
         return ()
-    if isinstance(statement, Let | IsBelow):
+    if isinstance(statement, Let | IsBeyond):
         return (statement.symbol.name,)
     if isinstance(statement, KeepScalars):
         return _counted(statement.steps)

@@ -15,7 +15,7 @@ from attndsl.base.facts import kept
 from attndsl.expr import Element, Expr, OneOf, Select
 from attndsl.target import Architecture, Core
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Instruction, IsBelow
+from attndsl.tile.instructions import Instruction, IsBeyond
 from attndsl.tile.instructions.units import UNITS
 from attndsl.tile.program import CORE_SCALARS, SUB_BLOCK, Program, Property
 from attndsl.tile.scalars import defined, free, loads_of, names_of, own_names, step_counters, used
@@ -175,7 +175,7 @@ def _uniform(statement: Statement, varying: frozenset[str]) -> Iterator[str]:
         depends = frozenset() if isinstance(child, KeepScalars) else names_of(child) & varying
         if isinstance(child, Either):
             depends = depends.union(used(child) & varying)
-        if defined(child) and (depends or isinstance(child, IsBelow)):
+        if defined(child) and (depends or isinstance(child, IsBeyond)):
             varying = varying.union(defined(child))
         if depends and isinstance(child, Collect):
             varying = varying | {child.array.name}

@@ -22,7 +22,7 @@ from attndsl.expr.nodes import global_key
 from attndsl.target import Core, Device, Pipe
 from attndsl.target.costs import Cost
 from attndsl.tile.buffers import Buffer, GlobalTensor
-from attndsl.tile.instructions import Instruction, IsBelow
+from attndsl.tile.instructions import Instruction, IsBeyond
 from attndsl.tile.instructions.base import Place
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program
 from attndsl.tile.scalars import step_counters
@@ -421,7 +421,7 @@ def _exprs(statement: Statement) -> tuple[Expr, ...]:
     """What the scalars that a statement defines depend on."""
     if isinstance(statement, Let):
         return (statement.value,)
-    if isinstance(statement, IsBelow):
+    if isinstance(statement, IsBeyond):
         return ()
     if isinstance(statement, Collect):
         return (statement.extent, statement.condition, statement.begin, statement.skip, statement.place)
@@ -441,7 +441,7 @@ def _bound(statement: Statement) -> frozenset[str]:
 
 def _defines(statement: Statement) -> frozenset[str]:
     """Names that a statement gives a value for those after it."""
-    if isinstance(statement, Let | IsBelow):
+    if isinstance(statement, Let | IsBeyond):
         return frozenset((statement.symbol.name,))
     if isinstance(statement, Collect):
         return frozenset((statement.array.name, statement.count.name))
@@ -471,7 +471,7 @@ def _definition(statement: Statement) -> _Act:
             scalars[name] = value(scalars)
 
         return let
-    if isinstance(statement, IsBelow):
+    if isinstance(statement, IsBeyond):
         # what memories hold is not known: what is done for rare numbers is not counted
         told = statement.symbol.name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -40,13 +41,21 @@ i, j = Symbol("i"), Symbol("j")
 _STATED = 'op.schedule(sums="workspace", tile_k=64, max_rows=64, rows=16, result_rows=8, cores=2)\n'
 
 
-@pytest.fixture(scope="module")
-def gathered(tmp_path_factory: pytest.TempPathFactory) -> Operator:
+_MANY_STEPS = 'op.schedule(maxima="kept", tile_k=64, max_rows=256, task_rows="most", rows=8, cores=2)\n'
+"""128 rows of a vector core in 16 steps, more than a step has rows."""
+
+
+def _operator(folder: Path, schedule: str) -> Operator:
     """Rows that see other keys before their own place, the first four of them none; several items a core."""
     text = (specs_dir() / "variants" / "gqa_prefill_lse.py").read_text().replace("j <= i", "j <= i - 4")
-    file = tmp_path_factory.mktemp("gathered") / "gathered_rows.py"
-    file.write_text(text + _STATED)
+    file = folder / "gathered_rows.py"
+    file.write_text(text + schedule)
     return load_file(file)
+
+
+@pytest.fixture(scope="module")
+def gathered(tmp_path_factory: pytest.TempPathFactory) -> Operator:
+    return _operator(tmp_path_factory.mktemp("gathered"), _STATED)
 
 
 NUMBERS = np.arange(KEYS)
@@ -105,6 +114,14 @@ def test_maxima_may_take_any_course(course: str, gathered: Operator) -> None:
 @pytest.mark.parametrize("course", COURSES)
 def test_the_kernel_does_what_its_tile_program_does(course: str, gathered: Operator) -> None:
     check(gathered, given(COURSES[course]), "emulator")
+
+
+@pytest.mark.parametrize("course", ["growing", "late spikes"])
+@pytest.mark.parametrize("backend", ["tile", "emulator"])
+def test_maxima_are_kept_in_more_steps_than_a_step_has_rows(
+    course: str, backend: str, tmp_path: Path
+) -> None:
+    check(_operator(tmp_path, _MANY_STEPS), given(COURSES[course]), backend)
 
 
 def test_rows_of_a_step_have_maxima_of_their_own(gathered: Operator) -> None:

@@ -17,7 +17,7 @@ from attndsl.tile.instructions import (
     FillLanes,
     Fixpipe,
     Instruction,
-    IsBelow,
+    IsBeyond,
     LoadBlocks,
     LoadFractals,
     LoadNz,
@@ -107,7 +107,7 @@ VECTOR: dict[str, Instruction] = {
     "block_max": BlockReduce(op="Max", dst=grid(OUT, 6, 8, 8), src=grid(X, 6, 64, 128)),
     "block_sum": BlockReduce(op="Sum", dst=grid(OUT, 6, 8, 64), src=grid(X, 6, 64, 64)),
     "block_sum_of_one_repeat": BlockReduce(op="Sum", dst=line(OUT, 8), src=line(X, 64, 8)),
-    "is_below": IsBelow(symbol=Symbol("below"), src=X.region(5, 1, 1), bound=Const(0)),
+    "is_below": IsBeyond(symbol=Symbol("below"), src=X.region(5, 1, 1), bound=Const(0)),
     "spread": BroadcastRows(dst=grid(OUT, 2, 64, 64), src=line(X, 16, 8)),
     "spread_apart": BroadcastRows(dst=grid(OUT, 2, 64, 128), src=line(X, 16, 8)),
     "compare_half": CompareWithScalar(

@@ -16,7 +16,7 @@ from attndsl.lowering.signature.specialization import Specialization
 from attndsl.target import Core, MemorySpace
 from attndsl.tile import verifier
 from attndsl.tile.buffers import ScalarArray
-from attndsl.tile.instructions import Fill, IsBelow, LoadNz
+from attndsl.tile.instructions import Fill, IsBeyond, LoadNz
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK, Program, Property
 from attndsl.tile.statements import (
     Alloc,
@@ -182,7 +182,7 @@ def flag_of_what_one_vector_core_collected() -> Program:
 
 def flag_of_what_memory_holds() -> Program:
     number = next(each for each in compiled().program.buffers() if each.name == "newMax")
-    seen = IsBelow(symbol=Symbol("seen"), src=number.region(0, 1, 1), bound=Const(0))
+    seen = IsBeyond(symbol=Symbol("seen"), src=number.region(0, 1, 1), bound=Const(0))
     return with_first(
         Core.AIV,
         lambda item: isinstance(item, WaitCrossFlag),

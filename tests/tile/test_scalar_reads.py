@@ -10,7 +10,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Symbol
 from attndsl.target import Core, Pipe
 from attndsl.tile.buffers import GlobalTensor
-from attndsl.tile.instructions import IsBelow, LoadRows, StoreRows, WithScalar
+from attndsl.tile.instructions import IsBeyond, LoadRows, StoreRows, WithScalar
 from attndsl.tile.program import BLOCK_INDEX, SUB_BLOCK
 from attndsl.tile.statements import Alloc, For, If, Seq, Stage, WaitEvent, seq
 
@@ -36,7 +36,7 @@ def body() -> Seq:
         StoreRows(dst=MARKED.region(first + PLACE, 1, 1), src=one),
     )
     each = seq(
-        IsBelow(symbol=BELOW, src=READ.region(PLACE, 1, 1), bound=Const(0)),
+        IsBeyond(symbol=BELOW, src=READ.region(PLACE, 1, 1), bound=Const(0)),
         If(condition=BELOW, then=seq(Alloc(buffers=(MARK,), body=marked))),
     )
     whole = READ.region(0, 1, COUNT)

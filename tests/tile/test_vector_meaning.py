@@ -22,7 +22,7 @@ from attndsl.tile.instructions import (
     Convert,
     Fill,
     FillLanes,
-    IsBelow,
+    IsBeyond,
     LoadRows,
     RowReduce,
     SelectOrScalar,
@@ -255,7 +255,7 @@ def test_comparisons(mode, expected, lanes):
 def test_a_number_below_a_bound(number: float, below: bool) -> None:
     bench, x = Bench(), buffer("x", "float32", 16)
     bench.put(x, [7.0] * 9 + [number] + [7.0] * 6)
-    IsBelow(symbol=Symbol("below"), src=x.region(9, 1, 1), bound=Const(0.25)).run(bench)
+    IsBeyond(symbol=Symbol("below"), src=x.region(9, 1, 1), bound=Const(0.25)).run(bench)
     assert bench.scalars["below"] is below
 
 

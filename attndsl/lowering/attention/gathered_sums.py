@@ -31,7 +31,7 @@ from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.match.log_sum_exp import asks_statistics_alone
 from attndsl.target import Core
 from attndsl.tile.buffers import Buffer, GlobalRegion
-from attndsl.tile.instructions import Fill, IsBelow, LoadRows, RowReduce, StoreRows, WithScalar
+from attndsl.tile.instructions import Fill, IsBeyond, LoadRows, RowReduce, StoreRows, WithScalar
 from attndsl.tile.statements import Alloc, For, If, Let, Note, Stage, Statement, seq
 
 GROWTH_LIMIT = 8.0
@@ -178,7 +178,7 @@ def rescale_sums(context: Context) -> Stage:
 
     def of_step(first: Expr, body: list[Statement]) -> list[Statement]:
         number = whole(grown, _block_of_step(context, first), 1)
-        grew = IsBelow(symbol=_GREW, src=number, bound=Const(0), where=where)
+        grew = IsBeyond(symbol=_GREW, src=number, bound=Const(0), where=where)
         return [grew, If(condition=_GREW, then=seq(*body), where=where)]
 
     if step is scores:

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from attndsl.expr import Const, Expr, Symbol, ceil_div
+from attndsl.expr import Const, Expr, Symbol, ceil_div, round_up
 from attndsl.graph import nodes
-from attndsl.lowering.attention.gathered_sums import GROWTH_LIMIT, no_growth, read_growth
+from attndsl.lowering.attention.gathered_sums import GROWTH_LIMIT, no_growth
 from attndsl.lowering.attention.item_steps import first_step, is_later
 from attndsl.lowering.attention.row_sums import RowSums, finishes_at_once
 from attndsl.lowering.attention.tile_slots import tile_row
@@ -24,9 +24,10 @@ from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import R0, ROWS
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
+from attndsl.lowering.emit.workspace_rings import STATISTIC_LANES
 from attndsl.lowering.match.choice_of_ways import Way
 from attndsl.lowering.scores.key_biases import has_key_biases
-from attndsl.tile.instructions import Fill, IsBelow, RowReduce, WithScalar
+from attndsl.tile.instructions import Fill, IsBeyond, RowReduce
 from attndsl.tile.statements import Alloc, If, Note, Statement, seq
 
 _ABOVE = Symbol("aboveLimit")
@@ -55,11 +56,14 @@ def keeps_maxima(context: Context) -> bool:
     Raises:
         IllegalScheduleValue: the schedule asks for that where it cannot be.
     """
-    return KEPT_MAXIMA.is_taken(context.schedule, context, by_itself=_vector_cores_limit(context))
+    return KEPT_MAXIMA.is_taken(context.schedule, context, by_itself=_gains(context))
 
 
-def _vector_cores_limit(context: Context) -> bool:
-    """Whether they may: with fp16 scores, or with more on scores than a factor; else the wait costs more."""
+def _gains(context: Context) -> bool:
+    """Whether vector cores may be what limits: with fp16 scores, or with more on scores than a factor.
+
+    Else the wait for the scalar unit costs more than it saves.
+    """
     scales = (
         isinstance(each, nodes.Elementwise) and each.op == "multiply" for each in context.attention.modifiers
     )
@@ -68,14 +72,26 @@ def _vector_cores_limit(context: Context) -> bool:
 
 def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> list[Statement]:
     """All steps of rows, each ``kept`` with the maxima that rows have, and ``taken`` with new ones where
-    these are too small; in an item's first tile at once."""
+    these are too small; in an item's first tile at once::
+
+        if a later tile:    each step kept; stepSum = the largest row sum of each step
+        else:               stepSum = 0
+        each step:          taken, where stepSum is too large, or the tile is the first
+        rowSum = rowSum * rescale + row sum of the tile
+    """
     b, where, step = vector_buffers(context), context.where, context.rows_of_scores
     steps, has_rows = ceil_div(ROWS, step), ROWS > 0
-    read, meaning = read_growth(context), "a row whose sum is no larger has no weight that is too large"
-    least = context.inventory.constant("largestSum", _LARGEST_SUM, meaning)
-    assert sums.of_tile is not None
+    meaning = "a row whose sum is no larger has no weight that is too large"
+    most = context.inventory.constant("largestSum", _LARGEST_SUM, meaning)
+    assert sums.of_tile is not None  # as sums are finished after the steps (KEPT_MAXIMA)
     by_step = sums.of_tile.region(0, steps, step, step)
-    largest, negated = (whole(each, 0, steps) for each in (b.tile_stat, read))
+    numbers = context.in_ub(
+        "stepSum",
+        "float32",
+        round_up(context.rows_per_vector // step, STATISTIC_LANES),
+        "largest row sum of each step of rows, as the scalar unit reads it",
+    )
+    largest = whole(numbers, 0, steps)
     unscaled = Fill(dst=whole(b.rescale, tile_row(context, Const(0)), ROWS), value=Const(1.0), where=where)
     tried = seq(
         unscaled,
@@ -88,19 +104,16 @@ def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> 
     first = seq(Fill(dst=largest, value=Const(0), where=where))
 
     def again(r0: Expr, count: Expr) -> list[Statement]:
-        is_above = IsBelow(symbol=_ABOVE, src=whole(read, R0 // step, 1), bound=-least, where=where)
+        number = whole(numbers, R0 // step, 1)
+        is_above = IsBeyond(symbol=_ABOVE, src=number, bound=most, above=True, where=where)
         redone = seq(*taken(r0, count), *sums.reduced_step)
         return [is_above, If(condition=_ABOVE | first_step(context), then=redone, where=where)]
 
-    title = "an item's first tile, and rows with a score far above their maximum, which are rare; so is NaN"
-    rest = seq(
-        Note(text="the scalar unit reads minus the largest row sum of each step"),
-        WithScalar(op="Muls", dst=negated, src=largest, scalar=Const(-1.0), where=where),
+    title = "the first tile of an item and, rarely, rows with NaN or a score far above their maximum"
+    work = seq(
+        If(condition=is_later(context), then=tried, otherwise=first, where=where),
         Note(text=title),
         in_steps(ROWS, context.rows_of_step, again, where),
     )
-    work = seq(
-        If(condition=is_later(context), then=tried, otherwise=first, where=where),
-        Alloc(buffers=(read,), body=rest),
-    )
-    return [If(condition=has_rows, then=work, where=where), *sums.if_rows(*sums.added)]
+    asked = Alloc(buffers=(numbers,), body=work)
+    return [If(condition=has_rows, then=seq(asked), where=where), *sums.if_rows(*sums.added)]

@@ -54,7 +54,7 @@ _VISIBLE_END = Symbol("visibleEnd")
 
 
 def key_range(context: Context) -> list[Statement]:
-    """The item's key tiles: an even share of the tiles with keys that some row of the task may see."""
+    """The keys that some row of the task may see, the item's even share of their tiles, and its steps."""
     total, share = Symbol("tileTotal"), Symbol("tilesPerSplit")
     where, first, end = context.keys.where, context.keys.first(context), context.keys.valid_rows(context)
     seen, seen_end = first_visible(context), task_end(context)
@@ -109,7 +109,7 @@ def tile_bounds(context: Context, *, of_this_aiv: bool = False) -> list[Statemen
 
 
 def _tile_of_this_aiv(context: Context, first: Expr, keys: Expr) -> list[Statement]:
-    """The same of the keys from the first on that the first of its bands may see."""
+    """First key and number of keys of the running tile, from the first that a band of this core may see."""
     names = {FIRST_KEY.name: _TILE_FIRST, KEYS.name: _TILE_KEYS}
     end = minimum(TASK_ROWS, FIRST_BAND_ROW + context.rows_per_band)
     skipped = keys_before_rows(context, KEYS, FIRST_BAND_ROW, end - 1)
@@ -141,7 +141,7 @@ def _which(context: Context) -> list[Statement]:
 
 
 def _tile_range(context: Context) -> tuple[Expr, Expr]:
-    """The first key of the running tile, and how many it has."""
+    """The first key of the running tile, and how many it has, by ``FIRST_KEY`` as the caller defines it."""
     if numbers_tiles(context):
         return seen_range(context)
     first = (FIRST_TILE + tile_of_step(context)) * context.tile_keys
@@ -194,5 +194,8 @@ def _rows_of_bands(context: Context, *, last_too: bool) -> list[Statement]:
 
 
 def _keys_of_bands(context: Context, keys: Expr) -> Expr:
-    """Those of these rows: what the cube multiplies, the vector cores have written."""
+    """Of the ``keys`` of the running tile those that a row of these bands may see.
+
+    What the cube multiplies of any band, the vector cores have written.
+    """
     return keys_of_rows(context, keys, FIRST_BAND_ROW, LAST_BAND_ROW)

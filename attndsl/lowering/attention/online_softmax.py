@@ -4,6 +4,8 @@ Online softmax (Milakov and Gimelshein, 2018; FlashAttention, 2022) in fp32, for
 
     newMax = max(rowMax, max(score));  rescale = exp(rowMax - newMax);  prob = exp(score - newMax)
     rowSum = rowSum * rescale + sum(prob);  accumulator = accumulator * rescale + prob . values
+
+Of sums in the workspace (gathered_sums.py) maxima grow by a limit at once, and the sums are rescaled there.
 """
 
 from __future__ import annotations
@@ -172,10 +174,10 @@ def softmax_tile(
     time.
     """
     b, size, rows_per_task = vector_buffers(context), context.tile_keys, context.rows.rows_per_task(context)
-    parts = _tile_parts(context, modifiers, bool(also))
+    taken = _tile_parts(context, modifiers, bool(also))
 
     def step_of(parts: _TileParts, *, twice: bool = False) -> Step:
-        """``twice``: the kernel has another step of rows, which loads and stores alike."""
+        """``twice``: the kernel has another step of rows, that loads and stores alike: in functions."""
 
         def one_step(r0: Expr, count: Expr) -> list[Statement]:
             first_row = score_slot(context) * rows_per_task + ROW_BEGIN + r0
@@ -196,18 +198,18 @@ def softmax_tile(
 
     if not before and not also and keeps_maxima(context):
         kept = _tile_parts(context, modifiers, bool(also), kept=True)
-        tried, redone = step_of(kept, twice=True), step_of(parts, twice=True)
+        tried, redone = step_of(kept, twice=True), step_of(taken, twice=True)
         over_rows = by_kept_maxima(context, tried, redone, kept.sums)
         work: Statement = with_tile_operands(context, modifiers, seq(*over_rows))
     else:
-        rows = in_steps(ROWS, context.rows_of_step, step_of(parts), context.where)
-        work = seq(with_tile_operands(context, modifiers, rows), *parts.sums.after_steps)
+        rows = in_steps(ROWS, context.rows_of_step, step_of(taken), context.where)
+        work = seq(with_tile_operands(context, modifiers, rows), *taken.sums.after_steps)
     if again is not None:
         work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
     return context.stage(
         "SoftmaxTile",
         Core.AIV,
-        doc=parts.doc,
+        doc=taken.doc,
         body=seq(*tile_bounds(context, of_this_aiv=True), *rows_of_tile(context), work),
         where=context.where,
     )
@@ -248,16 +250,18 @@ def _tile_parts(
     rounded = quantize(context, b, tile_row(context)) if quantizes else seen_lanes(context, _rounded(context))
     in_next_step = follow_each_other(context, modifiers) and not keeps_maxima(context)
     sums = row_sums(context, needs_sums, in_next_step=in_next_step)
-    with_new_maxima = [
-        *_update_maximum(context),
-        *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
-        *exponentials(context, b.new_max, beside=note_growth(context) if context.gathers_sums else ()),
-        *_rescaling(context),
-    ]
-    made = exponentials(context, b.row_max, state_row(context)) if kept else with_new_maxima
+    if kept:
+        made = exponentials(context, b.row_max, state_row(context))
+    else:
+        made = [
+            *_update_maximum(context),
+            *(keep_scales(context, b, tile_row(context)) if quantizes else ()),
+            *exponentials(context, b.new_max, beside=note_growth(context) if context.gathers_sums else ()),
+            *_rescaling(context),
+        ]
     return _TileParts(
         doc="Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.",
-        scores=lambda source: scored(context, modifiers, source, () if kept else sums.of_step_before),
+        scores=lambda source: scored(context, modifiers, source, sums.of_step_before),
         exponentials=made,
         summed=(*sums.of_exponentials, *factors(context, modifiers)),
         probabilities=(*rounded, *sums.of_rounded),
@@ -286,6 +290,7 @@ def _rounded(context: Context) -> list[Statement]:
 
 
 def _update_maximum(context: Context) -> list[Statement]:
+    """The maxima of a step's rows with those of the tile, in ``newMax``; ``rescale`` is what they grew by."""
     b = vector_buffers(context)
     tile_max, new_max = whole(b.tile_stat, 0, STEP_ROWS), whole(b.new_max, 0, STEP_ROWS)
     row_max, rescale = (
@@ -317,7 +322,7 @@ def _update_maximum(context: Context) -> list[Statement]:
 
 
 def _rescaling(context: Context) -> list[Statement]:
-    """What is left to do with the maxima: it waits for the scores no more than they do for it."""
+    """``rescale`` as a factor, and the new maxima in the state of rows: exponentials do not wait for them."""
     b = vector_buffers(context)
     rescale = whole(b.rescale, tile_row(context), STEP_ROWS)
     row_max, new_max = whole(b.row_max, state_row(context), STEP_ROWS), whole(b.new_max, 0, STEP_ROWS)

@@ -120,6 +120,7 @@ def follow_each_other(context: Context, modifiers: Modifiers) -> bool:
 
 
 def _acts(applied: Sequence[Statement]) -> bool:
+    """Whether a modifier does something to each step: it does not begin with a condition alone."""
     return bool(applied) and not (isinstance(applied[0], If) and applied[0].otherwise is None)
 
 
@@ -146,8 +147,9 @@ _OF_SPAN = (WithScalar, Unary, Convert)
 
 
 def seen_lanes(context: Context, statements: Sequence[Statement]) -> list[Statement]:
-    """``statements``, those on a step's whole span on its keys alone where rows have gaps, or where tasks of
-    one call see unequal numbers of keys, as their masks tell: else short rows would cost as much as long.
+    """``statements``; those on a step's whole span act on its keys alone where that is less.
+
+    So it is where rows have gaps, or where tasks of one call see unequal numbers of keys, as masks tell.
 
     A repeat of all rows at once: few instructions, so that the loads of the next step are not behind many.
     """

@@ -87,7 +87,7 @@ def _warms(context: Context) -> bool:
 
 
 def warm_slots(context: Context) -> Stage:
-    """Zeros in the slots of scores, in the order in which the first steps take them."""
+    """Zeros in the slots of scores, in the order in which the first steps take them: steps count from 1."""
     where, slots = context.where, context.prefetch
     columns = context.inventory.field("warmKeys", _columns(context), _KEYS_MEANING)
     rows = context.inventory.field("warmRows", _rows(context), _ROWS_MEANING)
@@ -129,7 +129,7 @@ def _warming(context: Context, zeros: Buffer, rows: Expr, stores: For) -> Seq:
 
 
 def _stores(context: Context, zeros: Buffer, slot: Expr, columns: Expr, begin: Expr) -> For:
-    """Zeros to the rows of a slot from ``begin`` on that are this vector core's."""
+    """Zeros to the rows of a slot from ``begin`` on that :func:`_warming` gives this vector core."""
     size = context.tile_keys
     rows_per_task = context.rows.rows_per_task(context)
 
@@ -159,8 +159,8 @@ def warm_in_steps(first: Context, second: Context, over: Expr) -> tuple[Stage, E
         name="WarmScores",
         core=Core.AIV,
         doc=(
-            "Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then. They come "
-            "after these stores: the flag of the step's probabilities follows them on the same pipe."
+            "Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then. Their "
+            "scores come after these zeros: the flag of the step's probabilities follows on the same pipe."
         ),
         body=_warming(first, zeros, rows, stores),
         warms=scores_of(first),

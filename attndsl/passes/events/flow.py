@@ -76,7 +76,9 @@ class Flow:
         self.rows = Rows(index)
         self.marks = {name: 1 << number for number, name in enumerate(index.events)}
         self.loops: list[Loop] = []
-        self._instructions = self._count = self._awaited = self._recalled = 0
+        self._instructions = self._count = 0  # instructions and loops so far: their numbers
+        self._awaited = 0  # events that the loop around awaits
+        self._recalled = 0  # how many Earlier are around
         self.functions = self._body(tree)
 
     def start(self) -> State:

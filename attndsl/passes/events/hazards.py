@@ -21,7 +21,7 @@ what the second really waits for.
 
 The tree is first translated into bit-vector transfer functions (flow.py).
 
-An event that may be raised again before it was awaited is found as well, because flags are binary.
+An event that may be raised again before it was awaited is found as well, because an event holds one signal.
 The analysis either reports problems, or inserts the barriers that same-pipe conflicts need.
 """
 
@@ -88,7 +88,7 @@ def find_problems(tree: Seq, sure: frozenset[For] | None = None) -> tuple[Proble
 def superfluous_events(
     tree: Seq, names: tuple[str, ...], sure: frozenset[For] | None = None
 ) -> frozenset[str]:
-    """The events, tried in the order given, without which nothing more is a problem."""
+    """The events that order nothing that others do not order, tried in the order given."""
     sure = _sure(tree, sure)
     every = AccessIndex(tree)
     found = _Finding.of(Flow(tree, every, sure))
@@ -208,7 +208,10 @@ class _Trying(Walk):
 
 
 def insert_barriers(tree: Seq, sure: frozenset[For] | None = None) -> Seq:
-    """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe."""
+    """The tree with a barrier in front of each instruction that needs an earlier one of its own pipe.
+
+    It stands in front of a loop where that saves barriers; all places of a stage have what one of them needs.
+    """
     index = AccessIndex(tree, _in_own_pipe(tree).__contains__, waits=False)
     flow = Flow(tree, index, _sure(tree, sure))
     walk = _Inserting(flow, index)
@@ -312,7 +315,7 @@ class _Inserting(Walk):
         self.barriers |= barriers
 
     def iterate(self, loop: Loop, state: State) -> None:
-        self.barriers = {}
+        self.barriers = {}  # those of the fixpoint's last run hold for all iterations
         super().iterate(loop, state)
 
     def _inside(self, loop: Loop, state: State) -> dict[_Place, Statement]:

@@ -104,13 +104,17 @@ class _Loops:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """An order between children ``first`` and ``second`` of a sequence, on account of ``buffers``."""
+    """An order between children ``first`` and ``second`` of a sequence, on account of ``buffers``.
+
+    ``written``: the source pipe writes one of them, rather than having read them all.
+    """
 
     source: Pipe
     target: Pipe
     first: int
     second: int
     buffers: tuple[Buffer, ...]
+    written: bool
 
     def with_(self, other: _Edge) -> _Edge | None:
         """One edge that implies both: the later raise, the earlier wait; None where they do not overlap."""
@@ -118,12 +122,16 @@ class _Edge:
         if (self.source, self.target) != (other.source, other.target) or first >= second:
             return None
         buffers = tuple(dict.fromkeys((*self.buffers, *other.buffers)))
-        return _Edge(self.source, self.target, first, second, buffers)
+        return _Edge(self.source, self.target, first, second, buffers, self.written or other.written)
 
 
 def _content_events(
     statement: Statement, groups: dict[Buffer, Group], apart: frozenset[str] = frozenset()
 ) -> Statement:
+    """A sequence with an event behind each child that accesses a buffer; any other statement as it is.
+
+    The event is awaited in front of the next child that accesses it on another pipe, if one of both writes.
+    """
     if not isinstance(statement, Seq):
         return statement
     uses = [_uses(child) for child in statement.body]
@@ -206,7 +214,7 @@ def _edges_between(
         for source, writes in sorted(a[buffer], key=_use_order):
             for target, writes_later in sorted(b.get(buffer, ()), key=_use_order):
                 if source is not target and (writes or writes_later):
-                    yield _Edge(source, target, first, second, (buffer,))
+                    yield _Edge(source, target, first, second, (buffer,), writes)
 
 
 def _waits_inside(earlier: Statement, edge: _Edge) -> bool:
@@ -229,11 +237,15 @@ def _content_event(
     edge: _Edge, buffers: list[Buffer], groups: dict[Buffer, Group], apart: frozenset[str]
 ) -> SetEvent:
     """Named after its first buffer with slots, else its first; of a lifetime's buffers the first stands
-    for all, unless that name is one of ``apart``. With slots it has an id for each."""
+    for all, unless that name is one of ``apart``. With slots it has an id for each.
+
+    What was read alone is free again; a lifetime has other events that say so.
+    """
     slotted = next((buffer for buffer in buffers if buffer in groups and buffer.slots > 1), None)
     lead = slotted or buffers[0]
     head = groups[lead][0] if lead in groups else lead
-    suffix = f"Ready{edge.source.value}{edge.target.value}"
+    says = "Ready" if edge.written or lead in groups else "Free"
+    suffix = f"{says}{edge.source.value}{edge.target.value}"
     named = lead if head.name + suffix in apart else head
     return SetEvent(
         name=named.name + suffix,

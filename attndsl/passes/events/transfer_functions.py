@@ -1,5 +1,7 @@
 """Bit-vector transfer functions for the race analysis: the change of the state that a statement makes.
 
+Bits are cleared by ``bits ^= bits & mask``: on integers of any length that is less work than a complement.
+
 Each :class:`TransferFunction` holds the masks that its change needs. A :class:`Walk` runs them in program
 order: branches join by union, loops run to a fixpoint. Its subclasses say what happens at a clash, an overrun
 and a flag.
@@ -133,8 +135,9 @@ class Start(TransferFunction):
 class Raise(TransferFunction):
     """The event gets to know what the source pipe knows, and that all of this pipe's own work is complete.
 
-    ``rows``: of its ids, ``firsts`` their first bits. ``known``: what it takes from the row ``source``.
-    ``taken``: bits that say that it may be up still; none where any of several ids may be meant.
+    ``mark``: its bit in :attr:`Walk.without`. ``rows``: of its ids, ``firsts`` their first bits. ``known``:
+    what it takes from the row ``source``. ``taken``: bits that say that it may be up still; none where any of
+    several ids may be meant. ``up``: those that say so from here on.
     """
 
     event: SetEvent
@@ -164,6 +167,8 @@ class Raise(TransferFunction):
 @dataclass(eq=False, slots=True)
 class Wait(TransferFunction):
     """The target pipe gets to know what the event knows, whichever of its ids is meant.
+
+    ``mark``: its bit in :attr:`Walk.without`. ``unfinished``: the row of the target pipe.
 
     The waiting pipe itself is past the wait; for others it is an access of the event's id: ``accesses``;
     ``lowered`` is what is no more: that access in its own row, and the event that may be up.
@@ -306,7 +311,7 @@ class Loop(TransferFunction):
         return State(state.bits ^ own | own << self.distance, state.present)
 
     def done(self, state: State) -> State:
-        """The inverse, after the loop."""
+        """After the loop: accesses of other iterations are accesses as all others."""
         if not self.apart:
             return state
         other = state.bits & self.apart << self.distance

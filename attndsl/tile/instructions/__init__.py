@@ -26,7 +26,7 @@ from attndsl.tile.instructions.masks import (
     SelectOrScalar,
 )
 from attndsl.tile.instructions.reductions import BlockReduce, BroadcastRows, RowReduce
-from attndsl.tile.instructions.scalar_unit import IsBelow
+from attndsl.tile.instructions.scalar_unit import IsBeyond
 from attndsl.tile.instructions.sort import MergeSorted, SortGroups, SplitRecords, records
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
     "Fixpipe",
     "Gather",
     "Instruction",
-    "IsBelow",
+    "IsBeyond",
     "LaneNumbers",
     "LoadBlocks",
     "LoadFractals",

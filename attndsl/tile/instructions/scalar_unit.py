@@ -14,8 +14,10 @@ from attndsl.tile.instructions.limits import Finding, dtype_rule, space_rule
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IsBelow(Instruction):
+class IsBeyond(Instruction):
     """``symbol``: whether an fp32 number is below ``bound``, or no number; for what follows in the body.
+
+    ``above``: whether it is above ``bound``, or no number.
 
     The scalar unit waits for the number, and so hands nothing to other pipes meanwhile.
     """
@@ -27,6 +29,7 @@ class IsBelow(Instruction):
     symbol: Symbol
     src: Region
     bound: Expr
+    above: bool = False
 
     def reads(self) -> tuple[Buffer, ...]:
         return (self.src.buffer,)
@@ -36,11 +39,13 @@ class IsBelow(Instruction):
 
     def run(self, machine: Machine) -> None:
         number = view(machine, self.src)[0, 0]
-        machine.define(self.symbol.name, not number >= machine.value(self.bound))
+        bound = machine.value(self.bound)
+        machine.define(self.symbol.name, not (number <= bound if self.above else number >= bound))
 
     def text(self, names: Names) -> str:
         number = f"{names.local(self.src.buffer, 0)}.GetValue({names.expr(self.src.offset)})"
-        return f"const bool {names.expr(self.symbol)} = !({number} >= {names.expr(self.bound)});"
+        within = f"{number} {'<=' if self.above else '>='} {names.expr(self.bound)}"
+        return f"const bool {names.expr(self.symbol)} = !({within});"
 
     def units(self, machine: Machine) -> float:
         return 1.0
@@ -52,4 +57,4 @@ class IsBelow(Instruction):
             yield f"{self.src} is more than one number"
 
     def describe(self) -> str:
-        return f"{self.symbol} = {self.src} < {self.bound}"
+        return f"{self.symbol} = {self.src} {'>' if self.above else '<'} {self.bound}"

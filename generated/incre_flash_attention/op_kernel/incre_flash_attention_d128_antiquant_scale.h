@@ -181,7 +181,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
         }
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
@@ -240,7 +241,8 @@ private:
         SetFlag<HardEvent::V_MTE2>(kPartialFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_V>(kMaxOutFree);
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.

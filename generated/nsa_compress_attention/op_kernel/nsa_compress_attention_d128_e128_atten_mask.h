@@ -176,7 +176,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         AwaitKeyEnds();
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
@@ -239,7 +240,8 @@ private:
         PrepareSelection();
         FindKeyEnds();
         ReleaseKeyEnds();
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.

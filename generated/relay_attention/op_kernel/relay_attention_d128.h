@@ -172,7 +172,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         const ItemOrder order = OrderOfItems();
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
             // The item takes this place when its first step begins.
@@ -227,7 +228,8 @@ private:
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
         const ItemOrder order = OrderOfItems();
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
             // The item takes this place when its first step begins.
@@ -654,8 +656,8 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
-    // Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then. They
-    // come after these stores: the flag of the step's probabilities follows them on the same pipe.
+    // Stores zeros to rows of a slot that larger tasks use later, so that L2 holds them then. Their
+    // scores come after these zeros: the flag of the step's probabilities follows on the same pipe.
     __aicore__ inline void WarmScores(int64_t slot)
     {
         const int64_t firstRow =

@@ -105,15 +105,18 @@ constexpr uint32_t
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
     kTileSumSlotBytes = kRowsPerVector * 4,  // row sums of the tile
+    // largest row sum of each step of rows, as the scalar unit reads it
+    kStepSumSlotBytes =
+        (kRowsPerVector / kRowsPerStep + kBlockLanes - 1) / kBlockLanes * kBlockLanes * 4,
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlotBytes = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
     // maximum or sum of each row of the tile
     kTileStatSlotBytes =
         (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
-    // growth of a tile, as the scalar unit reads it
-    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
     // running maximum including the tile
     kNewMaxSlotBytes = (kRowsPerStep > kResultRowsPerStep ? kRowsPerStep : kResultRowsPerStep) * 4,
+    // growth of a tile, as the scalar unit reads it
+    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
     kMaxOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // row maxima of a partial
     kSumOutSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // row sums of a partial
     kMergedMaxSlotBytes = kResultRowsPerStep * kBlockLanes * 4,  // maximum of the merged rows
@@ -138,11 +141,11 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kResultSlotBytes,
     kResultBlocksAt = kRowBlocksAt + kRowBlocksSlotBytes,
     kAccumulatorAt = kResultBlocksAt + kResultBlocksSlotBytes + kHalfBankRow,
     kRescaleAt = kAccumulatorAt + kAccumulatorSlotBytes,
-    kTileSumAt = kRescaleAt + kRescaleSlotBytes, kGrowthAt = kTileSumAt + kTileSumSlotBytes,
-    kTileStatAt = kGrowthAt + kGrowthSlotBytes, kGrownAt = kTileStatAt + kTileStatSlotBytes,
-    kNewMaxAt = kGrownAt + kGrownSlotBytes, kMaxOutAt = kNewMaxAt + kNewMaxSlotBytes,
-    kSumOutAt = kMaxOutAt + kMaxOutSlotBytes, kMergedMaxAt = kSumOutAt + kSumOutSlotBytes,
-    kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
+    kTileSumAt = kRescaleAt + kRescaleSlotBytes, kStepSumAt = kTileSumAt + kTileSumSlotBytes,
+    kGrowthAt = kStepSumAt + kStepSumSlotBytes, kTileStatAt = kGrowthAt + kGrowthSlotBytes,
+    kNewMaxAt = kTileStatAt + kTileStatSlotBytes, kGrownAt = kNewMaxAt + kNewMaxSlotBytes,
+    kMaxOutAt = kGrownAt + kGrownSlotBytes, kSumOutAt = kMaxOutAt + kMaxOutSlotBytes,
+    kMergedMaxAt = kSumOutAt + kSumOutSlotBytes, kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
     kPartMaxAt = kMergedSumAt + kMergedSumSlotBytes, kPartSumAt = kPartMaxAt + kPartMaxSlotBytes,
     kNewMaxBlocksAt = kPartSumAt + kPartSumSlotBytes,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,

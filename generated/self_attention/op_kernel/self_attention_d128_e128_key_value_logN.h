@@ -76,7 +76,7 @@ constexpr int32_t kNewValueFree = 3;  // MTE3_MTE2, newValue
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
 constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kAccumulatorReadyMte3V = 3;  // MTE3_V, accumulator
+constexpr int32_t kAccumulatorFree = 3;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
@@ -85,7 +85,7 @@ constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
 constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id per slot
 constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kAccumulatorReadyVMte3 = 1;  // V_MTE3, accumulator
+constexpr int32_t kAccumulatorReady = 1;  // V_MTE3, accumulator
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kPartialReadyVMte3 = 3;  // V_MTE3, partial
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
@@ -198,7 +198,8 @@ private:
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         AwaitScaledQuery();
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -266,8 +267,9 @@ private:
         ScaleQuery();
         ReleaseScaledQuery();
         WarmScores();
-        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
-        // One turn more than the block has items: it drains the pipeline.
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorFree);
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -304,7 +306,7 @@ private:
                 }
             }
         }
-        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorFree);
         if (tiling_.splits > 1) {
             MergePartials();
         }
@@ -708,7 +710,7 @@ private:
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReady);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);

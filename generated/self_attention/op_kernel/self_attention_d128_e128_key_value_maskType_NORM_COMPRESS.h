@@ -79,21 +79,23 @@ constexpr int32_t kNewValueFree = 3;  // MTE3_MTE2, newValue
 constexpr int32_t kQueryScaledFree = 0;  // MTE3_V, queryScaled
 constexpr int32_t kProbFree = 1;  // MTE3_V, prob
 constexpr int32_t kResultFree = 2;  // MTE3_V, result
-constexpr int32_t kAccumulatorReadyMte3V = 3;  // MTE3_V, accumulator
+constexpr int32_t kAccumulatorFree = 3;  // MTE3_V, accumulator
 constexpr int32_t kProductL0Ready = 0;  // M_FIX, productL0: one id per slot
 constexpr int32_t kLeftL0Free = 0;  // M_MTE1, leftL0: one id per slot
 constexpr int32_t kRightL0Free = 2;  // M_MTE1, rightL0: one id per slot
-constexpr int32_t kGrownFree = 0;  // S_V, grown
+constexpr int32_t kStepSumFree = 0;  // S_V, stepSum
+constexpr int32_t kGrownFree = 1;  // S_V, grown
 constexpr int32_t kQueryPartFree = 0;  // V_MTE2, queryPart
 constexpr int32_t kScoreFree = 1;  // V_MTE2, score: one id per slot
 constexpr int32_t kPartialFreeVMte2 = 3;  // V_MTE2, partial
 constexpr int32_t kQueryScaledReady = 0;  // V_MTE3, queryScaled
-constexpr int32_t kAccumulatorReadyVMte3 = 1;  // V_MTE3, accumulator
+constexpr int32_t kAccumulatorReady = 1;  // V_MTE3, accumulator
 constexpr int32_t kProbReady = 2;  // V_MTE3, prob
 constexpr int32_t kPartialReadyVMte3 = 3;  // V_MTE3, partial
 constexpr int32_t kResultReady = 4;  // V_MTE3, result
 constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut
-constexpr int32_t kGrownReady = 0;  // V_S, grown
+constexpr int32_t kStepSumReady = 0;  // V_S, stepSum
+constexpr int32_t kGrownReady = 1;  // V_S, grown
 
 // Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
 // item's next tile to its slot. Warm: L2 holds a slot, to which vector cores stored zeros. Before:
@@ -162,10 +164,11 @@ public:
             accumulator_ = View<float>(ub_, kAccumulatorAt);
             rescale_ = View<float>(ub_, kRescaleAt);
             tileSum_ = View<float>(ub_, kTileSumAt);
+            stepSum_ = View<float>(ub_, kStepSumAt);
             growth_ = View<float>(ub_, kGrowthAt);
             tileStat_ = View<float>(ub_, kTileStatAt);
-            grown_ = View<float>(ub_, kGrownAt);
             newMax_ = View<float>(ub_, kNewMaxAt);
+            grown_ = View<float>(ub_, kGrownAt);
             maxOut_ = View<float>(ub_, kMaxOutAt);
             sumOut_ = View<float>(ub_, kSumOutAt);
             mergedMax_ = View<float>(ub_, kMergedMaxAt);
@@ -199,7 +202,8 @@ private:
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         AwaitScaledQuery();
-        // One turn more than the block has items: it drains the pipeline.
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -258,9 +262,10 @@ private:
         SetFlag<HardEvent::MTE3_V>(kProbFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree);
         SetFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        SetFlag<HardEvent::S_V>(kGrownFree);
+        SetFlag<HardEvent::S_V>(kStepSumFree);
         SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
         SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        SetFlag<HardEvent::S_V>(kGrownFree);
         SetFlag<HardEvent::MTE3_V>(kResultFree);
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         SetFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
@@ -268,8 +273,9 @@ private:
         ScaleQuery();
         ReleaseScaledQuery();
         WarmScores();
-        SetFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
-        // One turn more than the block has items: it drains the pipeline.
+        SetFlag<HardEvent::MTE3_V>(kAccumulatorFree);
+        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
+        // has one.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -306,7 +312,7 @@ private:
                 }
             }
         }
-        WaitFlag<HardEvent::MTE3_V>(kAccumulatorReadyMte3V);
+        WaitFlag<HardEvent::MTE3_V>(kAccumulatorFree);
         if (tiling_.splits > 1) {
             MergePartials();
         }
@@ -316,9 +322,10 @@ private:
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree);
         WaitFlag<HardEvent::V_MTE2>(kScoreFree + 1);
-        WaitFlag<HardEvent::S_V>(kGrownFree);
+        WaitFlag<HardEvent::S_V>(kStepSumFree);
         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
+        WaitFlag<HardEvent::S_V>(kGrownFree);
         WaitFlag<HardEvent::MTE3_V>(kResultFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
         WaitFlag<HardEvent::MTE3_MTE2>(kNewKeyFree);
@@ -746,7 +753,7 @@ private:
             const int64_t endRow =
                 MinOf(firstRow + CeilDiv(tiling_.warmRows, kVectorCores), tiling_.warmRows);
             Duplicate(accumulator_, 0.0f, kRowsOfZeros * kTileKeys);
-            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReadyVMte3);
+            SetAndWaitFlag<HardEvent::V_MTE3>(kAccumulatorReady);
             for (int64_t warmStep = 1; warmStep < kPrefetch + 1; ++warmStep) {
                 for (int64_t r0 = 0; r0 < endRow - firstRow; r0 += kRowsOfZeros) {
                     const int64_t stepRows = MinOf(kRowsOfZeros, endRow - firstRow - r0);
@@ -831,6 +838,7 @@ private:
                     kRepeatLanes));
         CrossCoreWaitFlag(kScoreRingReady);
         if (rows > 0) {
+            WaitFlag<HardEvent::S_V>(kStepSumFree);
             if (tile >= work.halves) {
                 Duplicate(rescale_[slot * kRowsPerVector], 1.0f, rows);
                 Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
@@ -863,22 +871,18 @@ private:
                 SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(RoundUp(rows, kRowsPerStep), kBlockLanes),
                     kRepeatLanes, kBlockLanes, kRepeatLanes);
                 PipeBarrier<PIPE_V>();
-                WholeReduceMax(tileStat_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
+                WholeReduceMax(stepSum_, tileSum_, kRowsPerStep, CeilDiv(rows, kRowsPerStep), 1, 1,
                     kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
             } else {
-                Duplicate(tileStat_, 0.0f, CeilDiv(rows, kRowsPerStep));
+                Duplicate(stepSum_, 0.0f, CeilDiv(rows, kRowsPerStep));
             }
-            // the scalar unit reads minus the largest row sum of each step
-            WaitFlag<HardEvent::S_V>(kGrownFree);
-            PipeBarrier<PIPE_V>();
-            Muls(grown_, tileStat_, -1.0f, CeilDiv(rows, kRowsPerStep));
-            SetFlag<HardEvent::V_S>(kGrownReady);
-            // an item's first tile, and rows with a score far above their maximum, which are rare;
-            // so is NaN
-            WaitFlag<HardEvent::V_S>(kGrownReady);
+            SetFlag<HardEvent::V_S>(kStepSumReady);
+            // the first tile of an item and, rarely, rows with NaN or a score far above their
+            // maximum
+            WaitFlag<HardEvent::V_S>(kStepSumReady);
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
-                const bool aboveLimit = !(grown_.GetValue(r0 / kRowsPerStep) >= -kLargestSum);
+                const bool aboveLimit = !(stepSum_.GetValue(r0 / kRowsPerStep) <= kLargestSum);
                 if (aboveLimit || tile < work.halves) {
                     {
                         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
@@ -931,7 +935,7 @@ private:
                         CeilDiv(stepRows, kBlockLanes), kRepeatLanes, kBlockLanes, kRepeatLanes);
                 }
             }
-            SetFlag<HardEvent::S_V>(kGrownFree);
+            SetFlag<HardEvent::S_V>(kStepSumFree);
         }
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
@@ -1231,10 +1235,10 @@ private:
 
     // On-chip buffers with a single slot
     LocalTensor<T> queryPart_, queryScaled_, prob_, result_, newKey_, newValue_;
-    LocalTensor<float> queryWide_, rowMax_, rowSum_, rescale_, growth_, sumBlocks_, rowBlocks_;
-    LocalTensor<float> lanes_, tileSum_, tileStat_, grown_, newMax_, partial_, resultBlocks_;
-    LocalTensor<float> maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_, accumulator_, partMax_;
-    LocalTensor<float> partSum_, newMaxBlocks_, mergedRescale_;
+    LocalTensor<float> queryWide_, rowMax_, rowSum_, stepSum_, rescale_, growth_, sumBlocks_;
+    LocalTensor<float> rowBlocks_, lanes_, tileSum_, tileStat_, newMax_, grown_, partial_;
+    LocalTensor<float> resultBlocks_, maxOut_, sumOut_, rowsOut_, mergedMax_, mergedSum_;
+    LocalTensor<float> accumulator_, partMax_, partSum_, newMaxBlocks_, mergedRescale_;
     LocalTensor<T> valueL1_;
 };
 

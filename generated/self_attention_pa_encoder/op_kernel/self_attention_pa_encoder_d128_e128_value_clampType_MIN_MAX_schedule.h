@@ -104,14 +104,17 @@ constexpr uint32_t
     kNewMaxBlocksSlotBytes = kRowsPerStep * kBlockLanes * 4,  // maximum including the partial
     // exp(old max - new max) of merged rows
     kMergedRescaleSlotBytes = kRowsPerStep * kBlockLanes * 4,
+    // largest row sum of each step of rows, as the scalar unit reads it
+    kStepSumSlotBytes =
+        (kRowsPerVector / kRowsPerStep + kBlockLanes - 1) / kBlockLanes * kBlockLanes * 4,
     // sum of rowMax - newMax of the rows of a step, a block each, of the tiles in flight
     kGrowthSlotBytes = kRing * (kRowsPerVector / kRowsPerStep * kBlockLanes) * 4,
     // probabilities, as the cube multiplies them, by column groups
     kProbSlotBytes = kRepeatLanes / kFractal * kGroupPitch * 2,
     kTileStatSlotBytes = kRowsPerStep * 4,  // maximum or sum of each row of the tile
+    kNewMaxSlotBytes = kRowsPerStep * 4,  // running maximum including the tile
     // growth of a tile, as the scalar unit reads it
-    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4,
-    kNewMaxSlotBytes = kRowsPerStep * 4;  // running maximum including the tile
+    kGrownSlotBytes = kRowsPerVector / kRowsPerStep * kBlockLanes * 4;
 // A gap of kHalfBankRow puts a buffer into the other half of a row of banks than the operand that
 // is read with it, so that no repeat waits for a bank twice: keep it where sizes before it change.
 constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResultSlotBytes,
@@ -131,9 +134,10 @@ constexpr uint32_t kResultAt = 0, kScoreAt = kResultAt + kDoubleBuffer * kResult
     kMergedSumAt = kMergedMaxAt + kMergedMaxSlotBytes,
     kNewMaxBlocksAt = kMergedSumAt + kMergedSumSlotBytes,
     kMergedRescaleAt = kNewMaxBlocksAt + kNewMaxBlocksSlotBytes,
-    kGrowthAt = kMergedRescaleAt + kMergedRescaleSlotBytes, kProbAt = kGrowthAt + kGrowthSlotBytes,
-    kTileStatAt = kProbAt + kProbSlotBytes, kGrownAt = kTileStatAt + kTileStatSlotBytes,
-    kNewMaxAt = kGrownAt + kGrownSlotBytes, kUbEnd = kNewMaxAt + kNewMaxSlotBytes;
+    kStepSumAt = kMergedRescaleAt + kMergedRescaleSlotBytes,
+    kGrowthAt = kStepSumAt + kStepSumSlotBytes, kProbAt = kGrowthAt + kGrowthSlotBytes,
+    kTileStatAt = kProbAt + kProbSlotBytes, kNewMaxAt = kTileStatAt + kTileStatSlotBytes,
+    kGrownAt = kNewMaxAt + kNewMaxSlotBytes, kUbEnd = kGrownAt + kGrownSlotBytes;
 static_assert(kUbEnd <= attndsl::kUbBytes, "the buffers fit into UB");
 // L1
 constexpr uint32_t
