@@ -279,7 +279,7 @@ def test_the_blocks_of_the_walks_are_those_of_the_spec_and_the_kernel() -> None:
     ("shown", "instead"),
     [
         ("Add(score, score,", "Sub(score, score,"),
-        ("(spec line 171)", "(self_attention.py:171)"),
+        ("(spec line 174)", "(self_attention.py:171)"),
         ("PipeBarrier<PIPE_V>();\nAdd(", "Add("),
         ("    PipeBarrier<PIPE_V>();\n    Muls(", "PipeBarrier<PIPE_V>();\nMuls("),
     ],
@@ -288,7 +288,7 @@ def test_the_blocks_of_the_walks_are_those_of_the_spec_and_the_kernel() -> None:
 def test_a_block_that_is_not_in_the_kernel_is_found(shown: str, instead: str) -> None:
     page = WALK.read_text()
     assert shown in page
-    changed = "// score + mask * maskFactor  (spec line 171)".replace(shown, instead)
+    changed = "// score + mask * maskFactor  (spec line 174)".replace(shown, instead)
     assert foreign(page.replace(shown, instead)) == [changed]
 
 
