@@ -25,7 +25,8 @@ _AWAITS = re.compile(r"\s*CrossCoreWaitFlag\((k\w+)\);\s*\Z")
 _PRODUCT = re.compile(r"\bMmad\(")
 _BANDS = re.compile(r"for \(int64_t (\w+) = 0; \1 < (?:work\.)?taskRows; \1 \+= k\w+\)\s*\Z")
 _IN_BAND = re.compile(r"if \(n0 < bandKeys\)\s*\Z")
-_NO_TILES_WITHOUT_ROWS = "const int64_t tileTotal = found.taskRows == 0 ? 0 :"
+_NO_TILES_WITHOUT_ROWS = re.compile(r"const int64_t tileTotal = (?:found\.taskRows|rowsOfTask) == 0 \? 0 :")
+"""Halves of a task with rows have rows, too."""
 _BAND_END, _TASK_END = (re.compile(rf"const int64_t {name} =\s") for name in ("bandKeys", "visibleEnd"))
 _ADDS = re.compile(r"ProductParams\([^;]*, (\w+) == 0\)\)?;?")
 
@@ -176,7 +177,7 @@ def _always_multiplies(source: EmittedText, start: int, end: int, products: list
             not within
             or (len(within) == 1 and bool(source.match(_IN_BAND, within[0])) and _last_band_sees_all(source))
         )
-        and (not bands or _NO_TILES_WITHOUT_ROWS in " ".join(source.code.split()))
+        and (not bands or _NO_TILES_WITHOUT_ROWS.search(" ".join(source.code.split())) is not None)
     )
 
 
