@@ -13,17 +13,20 @@ from collections.abc import Iterator
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
+from attndsl.mutate.last_phase import callers_of
 from attndsl.mutate.lifetimes import known_constants
 from attndsl.mutate.source_model import CallText, Span, StatementText
 
 _FILLS = re.compile(r"FillInterval\w*\Z")
 _HIDDEN, _ALL = "-__builtin_inff()", "keys"
 _NAMED = re.compile(r"const int64_t (\w+) =\s")
-_LAST_ROW = re.compile(r"(?:\b(?:work|found)\.)?\bfirstQuery \+ (?=[M(])")
+_LAST_ROW = re.compile(r"(?:\b(?:work|found)\.)?\bfirstQuery \+ (?=[M(]|(?:\w+\.)?lastBandRow\b)")
 _LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
 _OWNER = re.compile(r"\b(?:work|found)\.")
 _IN_REPEATS = re.compile(r"RoundUp\(MaxOf\(1, (MaxOf\(0, .*\)) - firstKey\), kRepeatLanes\)\Z")
-_BAND_END = re.compile(r"RoundUp\(rowBegin \+ rows, kRowsPerBand\)\Z")
+_BAND_END = re.compile(r"RoundUp\((?:found\.)?rowBegin \+ (?:found\.)?rows, kRowsPerBand\)\Z")
+_BAND_ROW = "lastBandRow"
+_DEFINES_BAND_ROW = re.compile(rf"(?:const int64_t |found\.){_BAND_ROW} =\s")
 _END = re.compile(r"found\.keyEnd\b|const int64_t visibleEnd\b")
 
 
@@ -39,13 +42,29 @@ def harmless_operands(source: EmittedText, call: CallText) -> frozenset[int]:
         found |= {0, 1}
     if _is_hidden(source, statement, call):
         found.add(0)
-    if _BAND_END.match(source.one_line(call.arguments[1])) and any(
+    if _BAND_END.match(source.one_line(call.arguments[1])) and _ends_hidden_keys(source, statement, call):
+        found |= {0, 1}
+    return frozenset(found)
+
+
+def _ends_hidden_keys(source: EmittedText, statement: StatementText, call: CallText) -> bool:
+    """Whether an end of rows bounds keys that a mask hides, and nothing else.
+
+    It does so in the same statement, or by the name of the last row in front of it.
+    """
+    if source.match(_DEFINES_BAND_ROW, statement):
+        bounded = [
+            (each, bound)
+            for each in source.statements
+            for bound in source.calls(each.span)
+            if bound.name == "MinOf" and _BAND_ROW in source.code_at(bound.arguments[1])
+        ]
+        return bool(bounded) and all(_is_hidden(source, each, bound) for each, bound in bounded)
+    return any(
         around.span.start < call.span.start < around.span.end and _is_hidden(source, statement, around)
         for around in source.calls(statement.span)
         if around.name == "MinOf"
-    ):
-        found |= {0, 1}
-    return frozenset(found)
+    )
 
 
 def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
@@ -114,8 +133,10 @@ def _is_hidden(source: EmittedText, statement: StatementText, call: CallText) ->
     loaded = _IN_REPEATS.match(other)
     named = source.match(_NAMED, statement)
     if loaded is not None and named is not None and named[1] == _ALL:
-        ends = set(_row_ends(source, statement.function))
-        return _of_row(loaded[1]) in ends
+        callers = callers_of(source)
+        called = (each for each in source.functions if statement.function in callers.get(each, ()))
+        names = (statement.function, *called)
+        return _of_row(loaded[1]) in {each for name in names for each in _row_ends(source, name)}
     if _END.match(source.code, statement.span.start) and other.startswith("MaxOf(0, "):
         return _of_row(other) in {each for name in source.functions for each in _row_ends(source, name)}
     return False

@@ -35,6 +35,22 @@ void SoftmaxTile()
         -__builtin_inff());
 }
 """
+BY_NAME = (
+    """const int64_t keys = MinOf(tileKeys, RoundUp(MaxOf(1, MaxOf(0, work.firstQuery
+        + MaxOf(rowBegin, MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1) / work.heads + 1)
+        - firstKey), kRepeatLanes));
+    FillInterval(""",
+    """const int64_t lastBandRow =
+        MaxOf(rowBegin, MinOf(work.taskRows, RoundUp(rowBegin + rows, kRowsPerBand)) - 1);
+    const int64_t keys = MinOf(tileKeys, RoundUp(MaxOf(1, MaxOf(0, work.firstQuery
+        + lastBandRow / work.heads + 1) - firstKey), kRepeatLanes));
+    LoadScores(keys);
+}
+void LoadScores()
+{
+    FillInterval(""",
+)
+"""The same with the last row by a name, and the mask in a function that the stage calls."""
 LEFT_OUT = {
     "(capacity)",  # more tiles, all of them hidden
     "(keys)",  # of the pieces; of the mask it is made
@@ -60,6 +76,14 @@ def test_what_a_mask_hides_is_no_defect() -> None:
     assert "(MaxOf(0, found.firstQuery + found.queries))" in found
     assert "(rowBegin + rows)" in found
     assert len(found) == 5
+    assert [each for each in made(*BY_NAME) if each in LEFT_OUT] == ["(keys)"]
+
+
+def test_of_a_last_row_that_bounds_other_keys_the_end_is_made() -> None:
+    old, new = BY_NAME
+    assert "(work.taskRows)" in made(old, new.replace("LoadScores(keys);", ""))
+    twice = "    const int64_t ends = MinOf(some, MaxOf(0, lastBandRow));\n    LoadScores(keys);"
+    assert "(work.taskRows)" in made(old, new.replace("    LoadScores(keys);", twice))
 
 
 def test_rows_of_a_half_end_where_its_own_rows_do() -> None:
