@@ -120,7 +120,8 @@ def schedule_text(
     own = (item for item in program.constants if not item.host_only and not item.of_device)
     whole = [item for item in own if not isinstance(item.named.value, float)]
     options = [item for item in whole if item.option]
-    decided = [item for item in options if item.named.name in _with_one_value(program)]
+    stated = tuple(limits(program.requirements, program.constants, legal_values(program.device)))
+    decided = [item for item in options if item.named.name in _with_one_value(stated)]
     texts = {item: _text(item, _who(why[item.option])) for item in options}
     return ScheduleText(
         namespace=namespace,
@@ -132,19 +133,15 @@ def schedule_text(
         ),
         options=tuple(texts[item] for item in options if item not in decided),
         derived=tuple(_text(item) for item in whole if item.definition is not None),
-        requirements=tuple(_assertions(program)),
+        requirements=tuple(_assertions(stated, program.constants)),
         memories=memories(program, spelling),
         says=says,
     )
 
 
-def _limits(program: Program) -> tuple[Limit, ...]:
-    return tuple(limits(program.requirements, program.constants, legal_values(program.device)))
-
-
-def _with_one_value(program: Program) -> set[str]:
+def _with_one_value(stated: Sequence[Limit]) -> set[str]:
     """The options of which the others leave one value."""
-    parts = (part for limit in _limits(program) for part in limit.conditions)
+    parts = (part for limit in stated for part in limit.conditions)
     return {
         part.left.name
         for part in parts
@@ -152,12 +149,12 @@ def _with_one_value(program: Program) -> set[str]:
     }
 
 
-def _assertions(program: Program) -> Iterator[tuple[str, str]]:
+def _assertions(stated: Sequence[Limit], constants: Sequence[Constant]) -> Iterator[tuple[str, str]]:
     """Conditions on the constants, with their meanings as literals."""
-    for limit in _limits(program):
+    for limit in stated:
         yield (
             " && ".join(map(_part_text, limit.conditions)),
-            _literal("; ".join(meanings(limit, program.constants))),
+            _literal("; ".join(meanings(limit, constants))),
         )
 
 

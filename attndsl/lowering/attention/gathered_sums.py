@@ -133,8 +133,8 @@ def _growth(context: Context) -> Buffer:
     return context.in_ub("growth", "float32", context.ring * _lanes_of_tile(context), meaning)
 
 
-def read_growth(context: Context) -> Buffer:
-    """Numbers of the steps of a tile that the scalar unit reads."""
+def _read_growth(context: Context) -> Buffer:
+    """The growth of each step of a tile, as the scalar unit reads it."""
     meaning = "growth of a tile, as the scalar unit reads it"
     return context.in_ub("grown", "float32", _lanes_of_tile(context), meaning)
 
@@ -174,7 +174,7 @@ def rescale_sums(context: Context) -> Stage:
         context.rows_of_scores,
         (SLOT + turn_length(context)) % context.ring,
     )
-    lanes, where, grown = _lanes_of_tile(context), context.where, read_growth(context)
+    lanes, where, grown = _lanes_of_tile(context), context.where, _read_growth(context)
 
     def of_step(first: Expr, body: list[Statement]) -> list[Statement]:
         number = whole(grown, _block_of_step(context, first), 1)

@@ -42,7 +42,7 @@ from attndsl.lowering.masks.visibility import (
     end_of_positions,
     first_of_positions,
     first_visible,
-    key_granule,
+    in_granules,
     later_positions_see_more,
     task_end,
 )
@@ -172,7 +172,7 @@ def keys_before_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> E
     begin = None if positions is None else first_of_positions(context, positions)
     if begin is None:
         return Const(0)
-    return maximum(0, minimum(begin - FIRST_KEY, keys - 1)) // key_granule(context) * key_granule(context)
+    return in_granules(context, maximum(0, minimum(begin - FIRST_KEY, keys - 1)))
 
 
 def keys_of_rows(context: Context, keys: Expr, first: Expr, last: Expr) -> Expr:

@@ -177,7 +177,7 @@ def softmax_tile(
     taken = _tile_parts(context, modifiers, bool(also))
 
     def step_of(parts: _TileParts, *, twice: bool = False) -> Step:
-        """``twice``: the kernel has another step of rows, that loads and stores alike: in functions."""
+        """``twice``: another step of rows loads and stores alike, so that both call functions."""
 
         def one_step(r0: Expr, count: Expr) -> list[Statement]:
             first_row = score_slot(context) * rows_per_task + ROW_BEGIN + r0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attndsl.expr import Expr, Named, maximum, minimum
+from attndsl.expr import Expr, maximum, minimum
 from attndsl.graph import nodes
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.masks.hidden_values import vanishing_masks
@@ -53,15 +53,17 @@ def _hiding(modifiers: tuple[nodes.Node, ...], softmax: bool) -> Iterator[nodes.
         yield node
 
 
-def key_granule(context: Context) -> Named:
-    """Keys that are skipped at the front are a whole multiple of this."""
-    return context.inventory.constant("keyGranule", GRANULE, "keys skipped in front are a multiple of this")
+def in_granules(context: Context, keys: Expr) -> Expr:
+    """Keys that are skipped at the front, rounded down to what is skipped at once."""
+    meaning = "keys skipped in front are a multiple of this"
+    granule = context.inventory.constant("keyGranule", GRANULE, meaning)
+    return keys // granule * granule
 
 
 def first_visible(context: Context) -> Expr | None:
     """A key at or before the first that any row of the task sees; None where that is not known."""
     found = over_task(context, [extreme(each.begin, low=True) for each in _intervals(context)], maximum)
-    return None if found is None else found // key_granule(context) * key_granule(context)
+    return None if found is None else in_granules(context, found)
 
 
 def task_end(context: Context) -> Expr | None:
