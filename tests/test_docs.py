@@ -279,7 +279,7 @@ def test_the_blocks_of_the_walks_are_those_of_the_spec_and_the_kernel() -> None:
     ("shown", "instead"),
     [
         ("Add(score, score,", "Sub(score, score,"),
-        ("(spec line 174)", "(self_attention.py:171)"),
+        ("(spec line 174)", "(self_attention.py:174)"),
         ("PipeBarrier<PIPE_V>();\nAdd(", "Add("),
         ("    PipeBarrier<PIPE_V>();\n    Muls(", "PipeBarrier<PIPE_V>();\nMuls("),
     ],

@@ -226,9 +226,6 @@ def of_bands(old: str = "", new: str = "") -> list[str]:
 )
 def test_a_slot_for_each_product_covers_the_other_operand(old: str, new: str) -> None:
     assert of_bands() == [RIGHT, LEFT, LEFT]
-    assert of_bands("found.taskRows == 0", "rowsOfTask == 0") == [
-        RIGHT,
-        LEFT,
-        LEFT,
-    ]  # of halves, which have some
+    # of a task with rows each half has some
+    assert of_bands("found.taskRows == 0", "rowsOfTask == 0") == [RIGHT, LEFT, LEFT]
     assert of_bands(old, new) == [RIGHT, LEFT, LEFT, RIGHT]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import pytest
 
 from attndsl.compiler.compile import Compiled
 from attndsl.expr import Const, Symbol
@@ -26,7 +27,7 @@ READ, MARK = buffer("read", "float32", COUNT), buffer("mark", "float32", 8)
 BELOW, PLACE = Symbol("below"), Symbol("place")
 
 
-def body() -> Seq:
+def body(*, above: bool) -> Seq:
     """Numbers that are below 0 after 1 was added are marked by their number plus 3."""
     first = SUB_BLOCK * COUNT
     one = MARK.region(0, 1, 1)
@@ -36,7 +37,7 @@ def body() -> Seq:
         StoreRows(dst=MARKED.region(first + PLACE, 1, 1), src=one),
     )
     each = seq(
-        IsBeyond(symbol=BELOW, src=READ.region(PLACE, 1, 1), bound=Const(0)),
+        IsBeyond(symbol=BELOW, src=READ.region(PLACE, 1, 1), bound=Const(0), above=above),
         If(condition=BELOW, then=seq(Alloc(buffers=(MARK,), body=marked))),
     )
     whole = READ.region(0, 1, COUNT)
@@ -51,19 +52,21 @@ def body() -> Seq:
     return seq(If(condition=BLOCK_INDEX == 0, then=seq(stage)))
 
 
-@lru_cache(maxsize=1)
-def compiled() -> Compiled:
-    return made(body(), (NUMBERS, MARKED))
+@lru_cache
+def compiled(*, above: bool = False) -> Compiled:
+    return made(body(above=above), (NUMBERS, MARKED))
 
 
-def test_a_kernel_works_where_a_number_is_below_a_bound() -> None:
-    """Or is none; what is no less than the bound leaves its place alone."""
+@pytest.mark.parametrize("above", [False, True], ids=["below", "above"])
+def test_a_kernel_works_where_a_number_is_below_a_bound_or_above(above: bool) -> None:
+    """Or is none; what is within the bound leaves its place alone."""
     numbers = np.random.default_rng(0).standard_normal(2 * COUNT).astype(np.float32) * 4
     numbers[[3, 20]], numbers[[5, 21]], numbers[6] = np.nan, -1, -np.inf
     after = numbers + np.float32(1)
-    expected = np.where(~(after >= 0), numbers + np.float32(3), 0).astype(np.float32)
+    within = after <= 0 if above else after >= 0
+    expected = np.where(~within, numbers + np.float32(3), 0).astype(np.float32)
     given = {"numbers": numbers, "marked": np.zeros(2 * COUNT, np.float32)}
-    for run in run_both(compiled(), given):
+    for run in run_both(compiled(above=above), given):
         np.testing.assert_array_equal(run.arguments["marked"], expected)
 
 

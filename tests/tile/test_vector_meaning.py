@@ -259,6 +259,16 @@ def test_a_number_below_a_bound(number: float, below: bool) -> None:
     assert bench.scalars["below"] is below
 
 
+@pytest.mark.parametrize(
+    ("number", "above"), [(1.0, True), (0.25, False), (0.0, False), (math.inf, True), (math.nan, True)]
+)
+def test_a_number_above_a_bound(number: float, above: bool) -> None:
+    bench, x = Bench(), buffer("x", "float32", 16)
+    bench.put(x, [-7.0] * 9 + [number] + [-7.0] * 6)
+    IsBeyond(symbol=Symbol("above"), src=x.region(9, 1, 1), bound=Const(0.25), above=True).run(bench)
+    assert bench.scalars["above"] is above
+
+
 def test_a_scaled_sum_adds_to_what_is_there() -> None:
     bench, x, y = Bench(), buffer("x", "float32", 64), buffer("y", "float32", 64)
     bench.put(x, np.arange(64))
