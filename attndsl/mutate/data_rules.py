@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:k\w+ \* )?k\w+SlotBytes)\b
 _GROWTH = re.compile(r"Adds\((\w+), \1,\s+float\(tile >=? [\w.]+ \? -kGrowthLimit : 0\.0f\),")
 _SLOT_OF_HALF = re.compile(r"found\.halfSlot = (itemSlot)( \* kMostHalves \+ found\.halfOfTask;)")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
-_GUARD = re.compile(r"if \(([\w.]+) (> 0)\)\s*\Z")
+_GUARD = re.compile(r"if \(([\w.]+) (> 0)(?: && [^;{}|<>]*)?\)\s*\Z")
 _LAST_TURN = re.compile(r"const int64_t item = MinOf\(turn,\s+tiling_\.items - 1\);")
 _ITEM, _PART = re.compile(r"\bitem\b"), re.compile(r"\bitem [/%] tiling_\.tasks\b(?! \*)")
 _NO_KEYS = re.compile(r"found\.keyEnd =\s+turn >= tiling_\.items\s+\? (?:0|found\.keyBegin)\s+:")

@@ -16,7 +16,7 @@ from attndsl.mutate.lifetimes import known_constants
 from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
 _PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
-_BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch)(?:\s*&&\s*(\w+)\.\w+ < \w+\.\w+|\)\s*\Z)")
+_BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch|kWidenLead)(?:\s*&&\s*(\w+)\.\w+ < \w+\.\w+|\)\s*\Z)")
 _OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.tile < \w+\.\w+\) \{")
 _STEPS_THAT_DRAIN = re.compile(r"found\.steps =\s+turn (>=) (tiling_\.items) \? kPrefetch :")
 _LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
@@ -27,6 +27,8 @@ _BARRIER = re.compile(r"\s*PipeBarrier<\w+>\(\);\s*\Z")
 _INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
 _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
+_LEFT = re.compile(r"if \((\w+) (<) (\w+)\)\s*\Z")
+_FILL_OF_REST = re.compile(r"\s*(?:AscendC::)?Duplicate\(\w+\[(\w+)\], \w+, (\w+) - \1\);\s*\Z")
 _UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
 _TURNS = re.compile(
     r"for \(int64_t (?:turn|place) = \w+; (?:turn|place) (<) (?:turns|places)End();"
@@ -130,6 +132,16 @@ def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) 
     return alone and _takes_more(source, defect) and bool(_ENDS_AT_KEY.search(source.code_at(body)))
 
 
+def _of_rest(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that fills as many lanes as are left: none where the first is the end."""
+    head = source.match(_LEFT, statement)
+    body = source.block(statement)
+    if head is None or body is None or head.start(2) != defect.span.start or not _takes_more(source, defect):
+        return False
+    fill = _FILL_OF_REST.match(source.code_at(body))
+    return fill is not None and fill.groups() == head.group(1, 3)
+
+
 def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A branch that loads as many rows as one number exceeds another, and does nothing else but wait for what
     its pipe did before."""
@@ -198,6 +210,7 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_idle_core,
     _of_interval,
     _of_no_rows,
+    _of_rest,
     _of_way_back,
     _of_zeros,
 )

@@ -130,10 +130,11 @@ def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
 
 
 def _of_contract(source: EmittedText, statement: StatementText, call: CallText) -> bool:
-    """An entry of a tensor that the contract keeps within a field of the plan, the other operand."""
+    """An entry of a tensor within a field of the plan, the other operand: the contract keeps it there, or the
+    field is the largest of them."""
     one, other = (source.one_line(each) for each in call.arguments)
     computed = source.given_by_plan(other)
-    if not computed or not source.limits:
+    if not computed:
         return False
     for name in re.findall(r"\b(?:found\.)?\w+OfBatch\b", one):
         read = re.search(rf"(?<![\w.]){re.escape(name)} =\s+(\w+Gm_\.GetValue\(found\.batch\));", source.code)
@@ -142,7 +143,8 @@ def _of_contract(source: EmittedText, statement: StatementText, call: CallText) 
     if not reads or _ARITHMETIC.search(_READ.sub("", one)):
         return False
     told = {_SIZE.sub(r"\1", " ".join(each.split())) for each in computed}
-    return all((reads, each) in source.limits for each in told)
+    longest = {f"maxof{each}" for each in reads} if len(reads) == 1 else set[str]()
+    return all((reads, each) in source.limits or each.lower() in longest for each in told)
 
 
 _NEEDLESS: tuple[Callable[[EmittedText, StatementText, CallText], bool], ...] = (

@@ -322,6 +322,10 @@ def test_a_guard_of_work_on_rows_takes_one_less() -> None:
     step = guard.replace("rows > 0", "r0 > 0")
     steps = f"for (int64_t r0 = 0; r0 < rows; r0 += kStep) {{\n{step}\n}}"
     assert steps.replace("r0 > 0", "r0 > kStep") in changes(data_rules.bounds, steps)
+    both = guard.replace("rows > 0", "rows > 0 && tiles != 1")
+    assert changes(data_rules.bounds, both) == [both.replace("> 0", "> 1")]
+    compared = guard.replace("rows > 0", "rows > 0 && tile < tiles")
+    assert compared.replace("> 0", ">= 0") in changes(data_rules.bounds, compared)
     other = guard.replace("rows > 0", "rows > first")
     assert changes(data_rules.bounds, other) == [other.replace(">", ">=")]
 

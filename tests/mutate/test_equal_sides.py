@@ -97,12 +97,22 @@ def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:
     ahead = "if (begun_ > kPrefetch && earlier.tile < work.tiles) {}"
     found = bounds(ahead)
     assert found == [ahead.replace("kPrefetch", "kPrefetch + 1"), ahead.replace("<", "<=")]
+    lead = ahead.replace("kPrefetch", "kWidenLead")
+    assert lead.replace("kWidenLead", "kWidenLead + 1") in bounds(lead)
     assert bounds("if (begun_ > kPrefetch) {}") == ["if (begun_ >= kPrefetch) {}"]
     inside = "if (begun_ > kPrefetch) {{\n    const Step &earlier = steps_[0];\n    {}{}\n}}"
     branch = "if (earlier.tile < work.tiles) { Store(); }"
     assert bounds(inside.format(branch, ""))[0] == "if (begun_ > kPrefetch + 1) {"
     assert bounds(inside.format(branch, " Store();"))[0] == "if (begun_ >= kPrefetch) {"
     assert bounds(inside.format(branch, "") + " else { Store(); }")[0] == "if (begun_ >= kPrefetch) {"
+
+
+def test_a_fill_of_what_is_left() -> None:
+    fill = "if (begin < end) {{\n    AscendC::Duplicate(row[begin], value, {});\n}}"
+    assert bounds(fill.format("end - begin")) == []
+    assert bounds(fill.format("end - begin + 1"))[0].startswith("if (begin <= end)")
+    fewer = fill.format("end - begin").replace("begin < end", "begin > end")
+    assert bounds(fewer)[0].startswith("if (begin >= end)")
 
 
 @pytest.mark.parametrize(("prefetch", "made"), [(1, ">= tiling_.items - 1"), (2, "> tiling_.items")])

@@ -144,6 +144,13 @@ def test_lengths_that_the_contract_keeps_within_the_rows() -> None:
     assert len(made(LENGTHS.format(""), plan=plan)) == 2
 
 
+def test_lengths_within_the_largest_of_them() -> None:
+    longest = "tiling.keyCapacity = problem.maxOfLengths;"
+    assert made(LENGTHS.format(""), plan=longest) == ["(tiling_.keyCapacity)"]
+    assert len(made(LENGTHS.format(" + 1"), plan=longest)) == 2
+    assert len(made(LENGTHS.format(""), plan=longest.replace("Lengths", "Others"))) == 2
+
+
 def test_limits_of_every_call_alone() -> None:
     """Entries for a ring, or for batch rows that take no part, may be above the rows of the cache."""
     found = limits_of("self_attention", "self_attention_pa_encoder")

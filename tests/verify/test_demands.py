@@ -322,3 +322,11 @@ def test_rows_without_keys_come_from_each_kind_of_length() -> None:
         assert {each.get(WORKLOAD) for each in drawn} == {None, "any"}
     edge = named["a row that ends at the edge of a tile"].pins(np.random.default_rng(0))
     assert edge == {WORKLOAD: "edge many"}
+
+
+@pytest.mark.parametrize("name", [SUNK_PARTS, EVEN])
+def test_merges_have_factors_that_differ_by_head(name: str) -> None:
+    asked = demand("incre_flash_attention", name)
+    own = {f"layout({each})": "per channel" for each in ("quant_scale2", "quant_offset2")}
+    assert asked.beside(0) == own  # biases by head are so in each layout
+    assert asked.beside(1) == {}

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from attndsl.base.facts import kept
-from attndsl.expr import Binary, Const, Expr, Named, round_up
+from attndsl.expr import Binary, Const, Expr, Named, constant_value, round_up
 from attndsl.expr.compiled_evaluation import Function, integers
 from attndsl.target import Architecture, Core, MemorySpace, Pipe
 from attndsl.tile.buffers import Buffer, GlobalRegion, Region, item_bytes
@@ -491,9 +491,16 @@ class Fixpipe(Copy[GlobalRegion, Region]):
 
 
 def padded(value: Expr) -> Expr:
-    """A size rounded up to whole fractals; one that is a number of fractals stands as it is."""
-    whole = isinstance(value, Binary) and value.op == "*" and value.right.same(FRACTAL_SIZE)
-    return value if whole else round_up(value, FRACTAL_SIZE)
+    """A size rounded up to whole fractals; one that is a number of fractals, or of larger units that were,
+    stands as it is."""
+    if isinstance(value, Binary) and value.op in ("*", "round_up") and _is_of_fractals(value.right):
+        return value
+    return round_up(value, FRACTAL_SIZE)
+
+
+def _is_of_fractals(size: Expr) -> bool:
+    number = constant_value(size)
+    return number is not None and number % FRACTAL == 0
 
 
 @kept

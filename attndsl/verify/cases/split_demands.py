@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attndsl.expr.argument_facts import longest_of
+from attndsl.expr.argument_facts import layout_of, longest_of
 from attndsl.graph.nodes import Elementwise, IndexCondition, Lookup, Replace, Rows, Scores, Selected
 from attndsl.spec.binding.call import Call
+from attndsl.spec.contract.layout import Layout
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.verify.cases.demand import (
     FEW_POSITIONS,
@@ -76,6 +77,7 @@ def of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         },
         is_split,
         whole=True,
+        beside=lambda level: {} if level else _by_head(space),
     )
     if has_one_position(space):
         yield _even_splits(space, lengths)
@@ -141,7 +143,10 @@ def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
         return split and _merge_steps(call) > _vector_cores(space)
 
     name = "several items of split keys on a core"
-    return Demand(name, pins, holds, "several", whole=True, roomy=True)
+    by_head = _by_head(space)
+    return Demand(
+        name, pins, holds, "several", whole=True, roomy=True, beside=lambda level: {} if level else by_head
+    )
 
 
 def _is_split(space: CaseSpace, call: Call) -> bool:
@@ -184,6 +189,22 @@ def _many_results(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
     heads = [each for each in space.variables.get(GROUP, ()) if each >= cores]
     many = {GROUP: heads[int(rng.integers(len(heads)))]} if heads else {}
     return {**_at_least(space, "B", SEVERAL_ROWS, rng), **many}
+
+
+def _by_head(space: CaseSpace) -> dict[str, str]:
+    """Layouts in which numbers differ by query head, of tensors whose other layouts have one for all: a merge
+    loads those of its rows."""
+    found = {}
+    for spec in space.operator.tensors:
+        free = [key for key, layout in spec.layouts.items() if layout.when is None]
+        of_heads = [key for key in free if _differs_by_head(spec.layouts[key])]
+        if 0 < len(of_heads) < len(free) and layout_of(spec.name).name in space.variables:
+            found[layout_of(spec.name).name] = of_heads[0]
+    return found
+
+
+def _differs_by_head(layout: Layout) -> bool:
+    return any(axis.role == "N" and not axis.broadcast for dim in layout.dims for axis in dim)
 
 
 def _short_last_tile(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:

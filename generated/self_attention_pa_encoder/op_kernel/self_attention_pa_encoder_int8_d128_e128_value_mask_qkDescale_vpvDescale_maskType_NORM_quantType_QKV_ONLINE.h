@@ -451,8 +451,7 @@ private:
                     // to L1 (row by row if the pitch exceeds one copy's limit), then to L0A and L0B
                     WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free + valueL1Slot_);
                     LoadNzOfAnyPitch(valueL1, valueGm_[valueTile + k0 * tiling_.valueStrideU],
-                        depth, tiling_.valueDim, tiling_.valueStrideU,
-                        RoundUp(RoundUp(depth, kInt8Depth), kFractal));
+                        depth, tiling_.valueDim, tiling_.valueStrideU, RoundUp(depth, kInt8Depth));
                     SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready + valueL1Slot_);
                     {
                         auto leftL0 =
