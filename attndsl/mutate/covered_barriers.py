@@ -19,12 +19,12 @@ from attndsl.mutate.lifetimes import SPLIT, splits_leave_one_item, time_of
 from attndsl.mutate.source_model import CallText, Span, StatementText, closing_brace
 
 _MEMBER = re.compile(r"\b\w+_(?=\[|,|\))")
-_GUARD = re.compile(r"if \((\w+) > 0\)\s*\{\s*\Z")
+_GUARD = re.compile(r"if \(([\w.]+) > 0\)\s*\{\s*\Z")
 _OVER_ROWS = r"for \(int64_t (\w+) = 0; \1 < {0}; \1 \+= \w+\)"
 _VIEW = re.compile(r"\bauto (\w+) = View<")
 _START = re.compile(
-    r"if \(rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
-    r"(?:Duplicate\(\w+_\[(?:itemSlot|halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
+    r"if \((?:half\.)?rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
+    r"(?:Duplicate\(\w+_\[(?:itemSlot|half\.halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
 )
 _LAST_STEP = re.compile(r"if \((\w+)\.tile (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
 _PLACES_LAST = re.compile(r"\bItem items_\[kRing\];")
@@ -84,7 +84,7 @@ def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
     guard = _GUARD.search(source.code, body.start, barrier.span.start)
     if guard is None:
         return False
-    own, over_rows = source.functions[barrier.function], re.compile(_OVER_ROWS.format(guard[1]))
+    own, over_rows = source.functions[barrier.function], re.compile(_OVER_ROWS.format(re.escape(guard[1])))
     loops = [
         block for head in own if source.match(over_rows, head) and (block := source.block(head)) is not None
     ]

@@ -14,7 +14,7 @@ from attndsl.emulator.statements import Placed, placed_statements
 _CALL = re.compile(r"(?<![\w:.])(?:[A-Za-z_]\w*::)*([A-Za-z_]\w*)(?:\s*<([^<>();]*)>)?\s*(?=\()")
 _TEMPLATE = re.compile(r"<[^<>();]*>(?=\s*\()")
 _ELSE = re.compile(r"\s*else\s*\{")
-STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+)\)\s*\Z")
+STEPS = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < ([\w.]+);\s+\1 \+= (\w+)\)\s*\Z")
 """The head of a loop over steps: the variable, its end, the step."""
 _OPENING, _CLOSING = "([{", ")]}"
 _NO_CALLS = frozenset({"if", "for", "while", "switch", "return", "sizeof", "static_cast", "reinterpret_cast"})

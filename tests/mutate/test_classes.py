@@ -31,7 +31,7 @@ KINDS = {
     event_rules.DROPPED_CROSS_FLAG: "CrossCoreWaitFlag(kOutRingReady);",
     event_rules.MISSING_BARRIER: "PipeBarrier<PIPE_V>();",
     data_rules.STRIDE: "tiling_.queryStrideN",
-    data_rules.TAIL: "MinOf(kTileKeys, keyEnd - firstKey)",
+    data_rules.TAIL: "MinOf(kTileKeys, work.keyEnd - firstKey)",
     data_rules.MASK: "",
     data_rules.BOUND: "<",
     data_rules.WRONG_SLOT: "queryL1Slot_",

@@ -29,8 +29,6 @@ DECODED, FOUND = "work", "found"
 """The local that holds an item outside of the function, and inside."""
 _FEWEST = 3
 """Scalars that are worth a function."""
-_FEWEST_TAKEN = 3
-"""Scalars of an item for which a stage takes, or a step keeps, the item itself."""
 
 _Decoding = Let | Collect
 
@@ -203,12 +201,6 @@ def _choices(first: For, second: For, over: Symbol) -> Iterator[ItemDecoding]:
 def _is_nothing(item: _Decoding) -> bool:
     """Whether this is a scalar that the attention has not."""
     return isinstance(item, Let) and item.value.same(Const(0))
-
-
-def taken_from_item(names: Iterable[str], members: frozenset[str]) -> frozenset[str]:
-    """Which of these scalars are taken with the whole item that has these members; none if they are few."""
-    found = members.intersection(names)
-    return found if len(found) >= _FEWEST_TAKEN else frozenset()
 
 
 def _function(statements: Sequence[_Decoding], attention: str) -> Stage:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecodings, taken_from_item
+from attndsl.codegen.kernel.item_decoding import STRUCT, ItemDecodings
 from attndsl.codegen.names.identifiers import pascal
 from attndsl.codegen.names.members import constant, member, scalar
 from attndsl.codegen.text.cxx_expressions import cxx_text
@@ -21,6 +21,8 @@ from attndsl.tile.statements import Earlier, If, KeepScalars, Statement
 
 _WIDTH = 90
 """Columns of a declaration of scalars, without its indent."""
+_FEWEST = 3
+"""Scalars of an item for which a step keeps the item itself."""
 KEPT_ITEMS = "items_"
 """The member that holds the items of the last steps."""
 _CORES = {Core.AIC: "cube", Core.AIV: "vector"}
@@ -79,7 +81,8 @@ def _kept_items(program: Program, depth: str) -> Iterator[str]:
 def kept_scalars(keep: KeepScalars, decodings: ItemDecodings) -> tuple[frozenset[str], tuple[Symbol, ...]]:
     """The scalars that are kept with the item, and those that a step keeps: the slot of its item among them,
     if the item is kept. The slot of a step is where it is kept itself."""
-    whole = taken_from_item((symbol.name for symbol in keep.scalars), decodings.names(keep.attention_name))
+    members = decodings.names(keep.attention_name).intersection(symbol.name for symbol in keep.scalars)
+    whole = members if len(members) >= _FEWEST else frozenset[str]()
     others = (symbol for symbol in keep.scalars if not symbol.same(keep.steps.slot))
     single = tuple(symbol for symbol in others if symbol.name not in whole)
     names_item = not whole or any(symbol.same(keep.steps.run) for symbol in single)

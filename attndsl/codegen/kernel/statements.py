@@ -5,7 +5,7 @@ Stages become member functions; their parameters are the scalars they take from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import zip_longest
@@ -33,7 +33,6 @@ from attndsl.codegen.kernel.item_decoding import (
     STRUCT,
     ItemDecoding,
     ItemDecodings,
-    taken_from_item,
 )
 from attndsl.codegen.kernel.item_order import ORDER
 from attndsl.codegen.kernel.kept_steps import (
@@ -48,6 +47,7 @@ from attndsl.codegen.kernel.let_text import let_lines
 from attndsl.codegen.kernel.partial_merges import PartialMerge, with_partial_merges
 from attndsl.codegen.kernel.runtime_calls import call_of_branch, call_of_instruction, call_of_loop
 from attndsl.codegen.kernel.shared_stages import SharedStages, keys_of
+from attndsl.codegen.kernel.taken_structs import EARLIER_ITEM, taken_structs
 from attndsl.codegen.names.members import (
     address_constant,
     list_member,
@@ -57,7 +57,7 @@ from attndsl.codegen.names.members import (
     slots_constant,
 )
 from attndsl.codegen.names.spelling import Spelling, memory_member, slot_member
-from attndsl.expr import Const, Scope, Symbol
+from attndsl.expr import Const, Scope
 from attndsl.tile.buffers import Buffer
 from attndsl.tile.instructions import Instruction
 from attndsl.tile.program import CORE_SCALARS, Program
@@ -93,8 +93,8 @@ _Held = tuple[tuple[Buffer, ...], ...]
 _INDENT = "    "
 _MODES = {BLOCK_MODE: "kBlockCores", DEVICE_MODE: "kAllCores"}
 """The runtime header's constants for the cores that wait for each other."""
-_EARLIER, _EARLIER_ITEM, _EARLIER_SLOT = "earlier", "earlierWork", "earlierSlot"
-"""The locals that hold the scalars of an earlier step, its item, and the slot of the step."""
+_EARLIER, _EARLIER_SLOT = "earlier", "earlierSlot"
+"""The locals that hold the scalars of an earlier step, and the slot of the step."""
 
 
 class Writer:
@@ -301,7 +301,7 @@ class Writer:
         yield "}"
 
     def _inside_earlier(self, then: Seq, held: _Held) -> Iterator[str]:
-        yield from (_INDENT + line for line in self._half(then.body, TAKEN_EARLIER, _EARLIER_ITEM))
+        yield from (_INDENT + line for line in self._half(then.body, TAKEN_EARLIER, EARLIER_ITEM))
         yield from self._of_half(TAKEN_EARLIER)._inside(then, held)
 
     def _half(self, body: Sequence[Statement], name: str, item: str) -> Iterator[str]:
@@ -329,14 +329,14 @@ class Writer:
         yield f"const {kept_struct(keep)} &{_EARLIER} = {kept_member(keep)}[{place}];"
         if kept_scalars(keep, self._decodings)[0]:
             item = f"{KEPT_ITEMS}[{_EARLIER}.{scalar(keep.steps.run)}]"
-            yield f"const {STRUCT} &{_EARLIER_ITEM} = {item};"
+            yield f"const {STRUCT} &{EARLIER_ITEM} = {item};"
 
     def _of_earlier(self, earlier: Earlier) -> Writer:
         """This writer with the scalars of an earlier step in place of those of this one."""
         keep = earlier.keep
         whole, _ = kept_scalars(keep, self._decodings)
         kept = {
-            symbol.name: f"{_EARLIER_ITEM if symbol.name in whole else _EARLIER}.{scalar(symbol)}"
+            symbol.name: f"{EARLIER_ITEM if symbol.name in whole else _EARLIER}.{scalar(symbol)}"
             for symbol in keep.scalars
         }
         if keep.steps.slot.name in kept:
@@ -537,13 +537,15 @@ class Writer:
             if name not in self._given and symbol.scope is Scope.LOCAL
         )
         scalars = tuple(sorted(taken, key=lambda symbol: self._definitions.get(symbol.name, -1)))
-        item, members, scalars = self._with_item(stage, scalars)
+        structs = tuple(taken_structs(scalars, self._members(stage), self._spelling))
+        members = {name: text for struct in structs for name, text in struct.members.items()}
+        scalars = tuple(symbol for symbol in scalars if symbol.name not in members)
         name = self._shared.name(stage)
         first = self._shared.functions.get(stage.name)
         known = next((function for function in self.functions if function.name == name), None)
         if known is None or first is None:
             parameters = (
-                *([f"const {STRUCT} &{DECODED}"] if item else []),
+                *(struct.parameter for struct in structs),
                 *(f"int64_t {scalar(symbol)}" for symbol in scalars),
             )
             writer, written = (self._stages, stage) if first is None else (self._inner, first)
@@ -557,20 +559,12 @@ class Writer:
                 self.functions.append(made)
             elif known != made:
                 raise InternalError(f"two stages are called {stage.name}, and their texts differ")
-        given = (*([item] if item else []), *map(self._spelling.expr, scalars))
+        given = (*(struct.argument for struct in structs), *map(self._spelling.expr, scalars))
         return Call(name, self._shared.arguments(stage), given)
 
-    def _with_item(
-        self, stage: Stage, scalars: Sequence[Symbol]
-    ) -> tuple[str, dict[str, str], tuple[Symbol, ...]]:
-        """The item that a stage takes, of this step or of an earlier one, its members as the stage spells
-        them, and the scalars that it takes one by one."""
-        decodings, shares = self._decodings, stage.name in self._shared.functions
-        names = decodings.common if shares else decodings.names(stage.attention_name)
-        found = taken_from_item((symbol.name for symbol in scalars), names)
-        taken = [symbol for symbol in scalars if symbol.name in found]
-        places = {self._spelling.expr(symbol).removesuffix(f".{scalar(symbol)}") for symbol in taken}
-        if len(places) != 1 or not places <= {DECODED, _EARLIER_ITEM}:
-            return "", {}, tuple(scalars)
-        members = {symbol.name: f"{DECODED}.{scalar(symbol)}" for symbol in taken}
-        return places.pop(), members, tuple(symbol for symbol in scalars if symbol.name not in found)
+    def _members(self, stage: Stage) -> dict[str, Iterable[str]]:
+        """The members of each struct that a stage's function may take: of items those that all have whose
+        attentions share it."""
+        shares = stage.name in self._shared.functions
+        names = self._decodings.common if shares else self._decodings.names(stage.attention_name)
+        return {STRUCT: names, HALF_STRUCT: self._halves.spelled(TAKEN)}
