@@ -26,12 +26,12 @@ _START = re.compile(
     r"if \((?:half\.)?rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
     r"(?:Duplicate\(\w+_\[(?:itemSlot|half\.halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
 )
-_LAST_STEP = re.compile(r"if \((\w+)\.tile (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
+_LAST_STEP = re.compile(r"if \((\w+)\.(?:tile|step) (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
 _PLACES_LAST = re.compile(r"\bItem items_\[kRing\];")
 _FINISH = re.compile(
-    r"if \((\w+)\.tile == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
+    r"if \((\w+)\.(?:tile|step) == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
     r"if \(\1\.tile < (\w+)\.tiles\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
-    r"if \(\1\.tile == \3\.steps - 1\)\s*\{"
+    r"if \(\1\.(?:tile|step) == \3\.steps - 1\)\s*\{"
 )
 
 

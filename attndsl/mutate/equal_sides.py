@@ -17,7 +17,7 @@ from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
 _PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
 _BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch|kWidenLead)(?:\s*&&\s*(\w+)\.\w+ < \w+\.\w+|\)\s*\Z)")
-_OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.tile < \w+\.\w+\) \{")
+_OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.(?:tile|step) < \w+\.\w+\) \{")
 _STEPS_THAT_DRAIN = re.compile(r"found\.steps =\s+turn (>=) (tiling_\.items) \? kPrefetch :")
 _LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
 _FEWER_LANES = re.compile(r"if \((\w+) \* kBlockLanes (>) (\w+)\)\s*\Z")

@@ -113,7 +113,7 @@ def taken_blocks(context: Context, tiles: int, total: int) -> list[tuple[int, in
     rest = evaluated(block_scores.completed_blocks(context), {"tiles": tiles, "totalBlocks": total})
     found = []
     for tile in range(max(tiles, rest["selectionTiles"])):
-        place = {**rest, "itemTile": tile, "firstKey": tile * size}
+        place = {**rest, "tile": tile, "firstKey": tile * size}
         make = block_scores.tile_blocks if tile < tiles else block_scores.rest_blocks
         taken = evaluated(make(context), place)
         found.append((tile, taken["firstBlock"], taken["endBlock"]))

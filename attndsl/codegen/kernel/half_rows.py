@@ -14,7 +14,7 @@ from attndsl.codegen.kernel.kept_steps import kept_scalars
 from attndsl.codegen.names.members import scalar
 from attndsl.codegen.names.spelling import Spelling
 from attndsl.expr import Symbol
-from attndsl.lowering.emit.loop_scalars import HALF, HALF_MEANINGS, ITEM_SLOT, TILE
+from attndsl.lowering.emit.loop_scalars import HALF, HALF_MEANINGS, ITEM_SLOT, STEP
 from attndsl.tile.program import CORE_SCALARS, Program
 from attndsl.tile.scalars import free
 from attndsl.tile.statements import Earlier, KeepScalars, Let, Seq, Stage, Statement
@@ -22,7 +22,7 @@ from attndsl.tile.statements import Earlier, KeepScalars, Let, Seq, Stage, State
 STRUCT, FUNCTION = "Half", "HalfOf"
 TAKEN, TAKEN_EARLIER = "half", "earlierHalf"
 """The locals that hold the half of a step, and of an earlier one."""
-GIVEN = (TILE, ITEM_SLOT)
+GIVEN = (STEP, ITEM_SLOT)
 """What the function takes besides the item."""
 
 

@@ -327,7 +327,7 @@ def _pipeline(joint: Program, shared: SharedStages) -> Iterator[str]:
         for stage, lag, when in zip(loop.stages, loop.lags, conditions, strict=True):
             waits = _flags(stage, WaitCrossFlag)
             sets = _flags(stage, SetCrossFlag)
-            tile = f"tile t - {cxx_text(named_lag(loop, lag))}" if lag else "tile t"
+            tile = f"{loop.var} t" + (f" - {cxx_text(named_lag(loop, lag))}" if lag else "")
             notes = [f"waits for {name}" for name in waits] + [f"sets {name}" for name in sets]
             parts = conjuncts(when)
             notes += [f"{end} tile of an item" for end in ends if any(part.same(ends[end]) for part in parts)]

@@ -12,13 +12,14 @@ from attndsl.lowering.attention.item_steps import first_step, has_keys, key_step
 from attndsl.lowering.attention.item_turns import has_item
 from attndsl.lowering.attention.online_softmax import softmax_tile, start_rows, start_sums, update_tile
 from attndsl.lowering.attention.score_matmul import await_probabilities, load_query, score_tile, scores_of
+from attndsl.lowering.attention.second_run import step_of_item
 from attndsl.lowering.attention.tile_slots import items_begun, steps_begun
 from attndsl.lowering.attention.value_matmul import OnlyTile, weighted_tile
 from attndsl.lowering.attention.warm_slots import await_slot, warms_slots
 from attndsl.lowering.attention.widen_rows import widen_rows
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.context.modifiers import Modifiers
-from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS, TILE
+from attndsl.lowering.emit.loop_scalars import ITEM_SLOT, SLOT, STEPS
 from attndsl.lowering.emit.workspace_rings import out_ring
 from attndsl.tile.statements import Pipelined, Seq, Stage, Statement, Steps, as_stage, seq
 
@@ -108,7 +109,7 @@ def _loop(context: Context, steps: Sequence[_Step]) -> Pipelined:
     stages = tuple(of_half(context, stage) for stage, _, _ in present)
     lags = tuple(lag for _, lag, _ in present)
     return Pipelined(
-        var=TILE,
+        var=step_of_item(context),
         extent=STEPS if context.continuous else key_steps(context),
         stages=stages,
         lags=lags,

@@ -20,9 +20,10 @@ from dataclasses import replace
 
 from attndsl.expr import Compare, Const, Expr, Symbol, minimum, select
 from attndsl.lowering.attention.item_steps import has_keys, is_followed, is_later, key_steps, turn_length
+from attndsl.lowering.attention.second_run import step_of_item
 from attndsl.lowering.attention.tile_slots import item_slot, tile_row
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import LANES, R0, ROW_BEGIN, ROWS, SLOT, STEP_ROWS, TILE
+from attndsl.lowering.emit.loop_scalars import LANES, R0, ROW_BEGIN, ROWS, SLOT, STEP_ROWS
 from attndsl.lowering.emit.row_operations import broadcast, scale_rows
 from attndsl.lowering.emit.shorthands import in_steps, whole
 from attndsl.lowering.emit.vector_buffers import vector_buffers
@@ -228,7 +229,7 @@ def load_sums(context: Context, target: Buffer) -> Statement:
     load = LoadRows(dst=rows, src=_rows_of_item(context), where=context.where)
     note = Note(text="an item without keys has one step, and no sums")
     fill = Fill(dst=rows, value=Const(0), where=context.where)
-    none = Compare(">=", TILE, key_steps(context))
+    none = Compare(">=", step_of_item(context), key_steps(context))
     return seq(
         If(condition=has_keys(context), then=seq(load), where=context.where),
         If(condition=none, then=seq(note, fill), where=context.where),

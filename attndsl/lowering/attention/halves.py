@@ -31,10 +31,10 @@ from attndsl.lowering.emit.loop_scalars import (
     QUERIES,
     ROWS_OF_TASK,
     SLOT,
+    STEP,
     TASK_FIRST,
     TASK_QUERIES,
     TASK_ROWS,
-    TILE,
 )
 from attndsl.lowering.masks.visibility import later_positions_begin_later
 from attndsl.lowering.match.choice_of_ways import Way
@@ -139,7 +139,7 @@ def of_half(context: Context, stage: Stage) -> Stage:
     if not context.halves or stage.awaits or stage.warms is not None:
         return stage
     scalars = [
-        Let(symbol=HALF, value=TILE % HALVES),
+        Let(symbol=HALF, value=STEP % HALVES),
         Let(symbol=HALF_SLOT, value=ITEM_SLOT * context.most_halves + HALF),
         *_rows_of_half(context),
     ]
@@ -176,7 +176,7 @@ def _with_queries(context: Context, query: Buffer, body: Statement, *, begins: b
         begins=begins,
         ends=not begins,
         first=first_step(context),
-        last=Compare(">=", TILE, key_steps(context) - HALVES),
+        last=Compare(">=", STEP, key_steps(context) - HALVES),
         body=seq(body),
     )
     return seq(slot, part)

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from attndsl.expr import Compare, Const, Expr, maximum, select
 from attndsl.lowering.attention.item_turns import drains
-from attndsl.lowering.attention.second_run import takes_one_tile_at_once, takes_tiles_again
+from attndsl.lowering.attention.second_run import step_of_item, takes_one_tile_at_once, takes_tiles_again
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import HALVES, KEY_STEPS, STEPS, TASK_ROWS, TILE, TILES
+from attndsl.lowering.emit.loop_scalars import HALVES, KEY_STEPS, STEP, STEPS, TASK_ROWS, TILES
 from attndsl.tile.statements import Let, Statement
 
 
 def first_step(context: Context) -> Expr:
     """Whether a step is the first one of its item, or of a half."""
-    return TILE < HALVES if context.halves else TILE == 0
+    return STEP < HALVES if context.halves else step_of_item(context) == 0
 
 
 def last_step(context: Context) -> Expr:
     """Whether a step is the last one of its item, or of a half."""
-    return Compare(">=", TILE, STEPS - HALVES) if context.halves else TILE == STEPS - 1
+    return Compare(">=", STEP, STEPS - HALVES) if context.halves else step_of_item(context) == STEPS - 1
 
 
 def is_later(context: Context) -> Expr:
     """Whether a step is none of the first."""
-    return Compare(">=", TILE, HALVES) if context.halves else TILE > 0
+    return Compare(">=", STEP, HALVES) if context.halves else step_of_item(context) > 0
 
 
 def is_followed(context: Context) -> Expr:
     """Whether a step is none of the last."""
-    return Compare("<", TILE, STEPS - turn_length(context))
+    return Compare("<", step_of_item(context), STEPS - turn_length(context))
 
 
 def turn_length(context: Context) -> Expr:
@@ -61,5 +61,4 @@ def key_steps(context: Context) -> Expr:
 
 def has_keys(context: Context) -> Expr:
     """Whether a step of a continuous pipeline has a tile of keys; those of the last turn have none."""
-    tile = TILE
-    return tile < key_steps(context)
+    return step_of_item(context) < key_steps(context)

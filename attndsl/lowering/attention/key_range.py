@@ -7,7 +7,7 @@ from functools import reduce
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.attention.item_steps import item_steps
 from attndsl.lowering.attention.item_turns import drains
-from attndsl.lowering.attention.second_run import takes_tiles_again, tile_of_step
+from attndsl.lowering.attention.second_run import takes_tiles_again
 from attndsl.lowering.attention.seen_tiles import (
     candidates,
     collect_seen,
@@ -24,7 +24,6 @@ from attndsl.lowering.emit.loop_scalars import (
     HALVES,
     KEY_BEGIN,
     KEY_END,
-    KEY_TILE,
     KEYS,
     LAST_BAND_ROW,
     REPEAT_LANES,
@@ -32,6 +31,7 @@ from attndsl.lowering.emit.loop_scalars import (
     ROWS,
     SKIPPED_KEYS,
     SPLIT,
+    STEP,
     TASK_ROWS,
     TILE,
     TILES,
@@ -134,17 +134,17 @@ def first_key_of_tile(context: Context) -> list[Statement]:
 def _which(context: Context) -> list[Statement]:
     """The tile of the step, where tiles come again."""
     if context.halves:
-        return [Let(symbol=KEY_TILE, value=TILE // HALVES)]
+        return [Let(symbol=TILE, value=STEP // HALVES)]
     if not takes_tiles_again(context):
         return []
-    return [Let(symbol=KEY_TILE, value=select(TILE < TILES, TILE, TILE - TILES))]
+    return [Let(symbol=TILE, value=select(STEP < TILES, STEP, STEP - TILES))]
 
 
 def _tile_range(context: Context) -> tuple[Expr, Expr]:
     """The first key of the running tile, and how many it has, by ``FIRST_KEY`` as the caller defines it."""
     if numbers_tiles(context):
         return seen_range(context)
-    first = (FIRST_TILE + tile_of_step(context)) * context.tile_keys
+    first = (FIRST_TILE + TILE) * context.tile_keys
     if begins_late(context):
         first = KEY_BEGIN + first
     return first, minimum(context.tile_keys, KEY_END - FIRST_KEY)

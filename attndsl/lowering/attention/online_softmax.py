@@ -49,8 +49,8 @@ from attndsl.lowering.emit.loop_scalars import (
     SLOT,
     SPAN,
     SPLIT,
+    STEP,
     STEP_ROWS,
-    TILE,
     TILES,
 )
 from attndsl.lowering.emit.row_operations import (
@@ -205,7 +205,7 @@ def softmax_tile(
         rows = in_steps(ROWS, context.rows_of_step, step_of(taken), context.where)
         work = seq(with_tile_operands(context, modifiers, rows), *taken.sums.after_steps)
     if again is not None:
-        work = If(condition=TILE < TILES, then=seq(work), otherwise=seq(again))
+        work = If(condition=STEP < TILES, then=seq(work), otherwise=seq(again))
     return context.stage(
         "SoftmaxTile",
         Core.AIV,

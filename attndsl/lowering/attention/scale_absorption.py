@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from attndsl.expr import Const, Expr, ExprLike, Symbol
+from attndsl.lowering.attention.item_steps import first_step
 from attndsl.lowering.attention.tile_slots import item_slot, state_row
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
@@ -26,7 +27,6 @@ from attndsl.lowering.emit.loop_scalars import (
     SMALLEST,
     STEP_ROWS,
     TASK_ROWS,
-    TILE,
 )
 from attndsl.lowering.emit.row_operations import C0, broadcast, by_row, with_row_statistic
 from attndsl.lowering.emit.shorthands import in_steps, whole
@@ -103,7 +103,7 @@ def absorb_scale(context: Context, quantization: ChannelQuantization) -> Stateme
     rows = in_steps(
         ROWS, context.rows_per_step, lambda r0, count: _fold_step(context, quantization), context.rows.where
     )
-    return If(condition=TILE == 0, then=seq(quantization.with_factors(context, [rows])))
+    return If(condition=first_step(context), then=seq(quantization.with_factors(context, [rows])))
 
 
 def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:

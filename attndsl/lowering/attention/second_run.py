@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attndsl.expr import Expr, Symbol
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import KEY_TILE, TILE, TILES
+from attndsl.lowering.emit.loop_scalars import STEP, TILE, TILES
 from attndsl.tile.statements import If, Statement, seq
 
 
@@ -31,13 +31,13 @@ def alone(context: Context) -> Expr | None:
     return TILES == 1
 
 
-def tile_of_step(context: Context) -> Symbol:
-    """The tile of a step, as both runs over the tiles of an item count."""
-    return KEY_TILE if takes_tiles_again(context) or context.halves else TILE
+def step_of_item(context: Context) -> Symbol:
+    """What counts the steps of an item: its tiles, unless a tile has several steps."""
+    return STEP if takes_tiles_again(context) or context.halves else TILE
 
 
 def first_time(context: Context, statement: Statement) -> Statement:
     """What is done with a tile when it comes first alone."""
     if not takes_tiles_again(context):
         return statement
-    return If(condition=TILE < TILES, then=seq(statement), where=statement.where)
+    return If(condition=step_of_item(context) < TILES, then=seq(statement), where=statement.where)

@@ -13,7 +13,6 @@ from functools import reduce
 
 from attndsl.expr import Const, Expr, Symbol, ceil_div, compare, maximum, minimum, select
 from attndsl.expr.reductions import Fold
-from attndsl.lowering.attention.second_run import tile_of_step
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.context.attention_context import Context
 from attndsl.lowering.emit.loop_scalars import (
@@ -23,6 +22,7 @@ from attndsl.lowering.emit.loop_scalars import (
     HEADS,
     KEY_BEGIN,
     KEY_END,
+    TILE,
     TILES,
 )
 from attndsl.lowering.keys.cached_rows import SelectedRows
@@ -113,8 +113,7 @@ def seen_tiles(context: Context) -> ScalarArray:
 
 def seen_tile(context: Context) -> list[Statement]:
     """The number of the running tile, and the block that it is in, of keys in lists of blocks."""
-    place: Expr = tile_of_step(context)
-    place = _PLACE + place if context.continuous else place
+    place = _PLACE + TILE if context.continuous else TILE
     found: list[Statement] = [Let(symbol=_SEEN, value=seen_tiles(context).at(place))]
     lists = _lists(context)
     if lists is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from attndsl.expr import Const, Expr, Scope, Symbol
+from attndsl.lowering.attention.second_run import step_of_item
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import HALF_SLOT, ITEM_SLOT, R0, SLOT, TILE
+from attndsl.lowering.emit.loop_scalars import HALF_SLOT, ITEM_SLOT, R0, SLOT
 from attndsl.tile.statements import Let, Statement
 
 
@@ -20,7 +21,7 @@ def items_begun(context: Context) -> Symbol:
 
 def ring_slot(context: Context) -> list[Statement]:
     """The ring slot of the running tile; a step of a continuous pipeline has it from the start."""
-    return [] if context.continuous else [Let(symbol=SLOT, value=TILE % context.ring)]
+    return [] if context.continuous else [Let(symbol=SLOT, value=step_of_item(context) % context.ring)]
 
 
 def score_slot(context: Context) -> Expr:

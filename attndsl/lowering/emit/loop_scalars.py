@@ -7,6 +7,7 @@ those of an item are:
     task, split, batch, kvHead, firstHead, heads, firstQuery, queries, taskRows     of its task
     rowFractals               fractals of 16 rows that the task's rows fill
     keyBegin, keyEnd, firstTile, tiles, steps     of its keys; keyBegin where that is not 0
+    step      running step of the item, where a tile has several: one each half of a task, or each of two runs
     tile      running tile of the item; firstKey, keys: its keys; slot: its slot of the rings
     skippedKeys               keys of the tile in front of these, which rows of a core do not see
     itemSlot  the item's slot of the statistics of the rows of all items in flight
@@ -49,7 +50,7 @@ STEPS = Symbol("steps")
 TASK_FIRST, TASK_QUERIES = Symbol("firstOfTask"), Symbol("queriesOfTask")
 ROWS_OF_TASK, HALF_QUERIES = Symbol("rowsOfTask"), Symbol("queriesOfHalf")
 HALVES, HALF = Symbol("halves"), Symbol("halfOfTask")
-KEY_STEPS, KEY_TILE = Symbol("keySteps"), Symbol("itemTile")
+KEY_STEPS, STEP = Symbol("keySteps"), Symbol("step")
 ITEM_SLOT, HALF_SLOT = Symbol("itemSlot"), Symbol("halfSlot")
 SLOT = Symbol("slot")
 FIRST_KEY = Symbol("firstKey")
@@ -95,7 +96,6 @@ ITEM_MEANINGS = {
     "members": "batch rows of the task",
     "seenPlace": "where its tiles begin in seenTiles",
     KEY_STEPS.name: "steps of the item with keys: one or two a tile",
-    KEY_TILE.name: "tile of the step, as both runs over them count",
     STEPS.name: "steps of the item in the pipeline: its tiles, or those that drain it",
 }
 """Scalars of an item by their names, as the kernel explains them."""

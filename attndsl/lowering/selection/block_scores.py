@@ -11,7 +11,7 @@ from __future__ import annotations
 from attndsl.base.facts import kept
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, round_up, select
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEY_END, KEY_TILE, REPEAT_LANES, TILES
+from attndsl.lowering.emit.loop_scalars import FIRST_KEY, KEY_END, REPEAT_LANES, TILE, TILES
 from attndsl.lowering.emit.shorthands import whole
 from attndsl.lowering.selection.selection_buffers import (
     END_BLOCK,
@@ -85,9 +85,9 @@ def next_window(context: Context) -> For:
 
 def tile_blocks(context: Context) -> list[Statement]:
     """The blocks that a tile completes. After the last tile of an item come zeros: it completes its own."""
-    end = select(KEY_TILE + 1 == TILES, maximum(_BEGUN, _ENDED), _ENDED)
+    end = select(TILE + 1 == TILES, maximum(_BEGUN, _ENDED), _ENDED)
     return [
-        Let(symbol=FIRST_BLOCK, value=select(KEY_TILE == 0, 0, _ended(context, FIRST_KEY))),
+        Let(symbol=FIRST_BLOCK, value=select(TILE == 0, 0, _ended(context, FIRST_KEY))),
         *_at_key(context, FIRST_BLOCK, FIRST_KEY + context.tile_keys),
         Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end)),
     ]
@@ -95,7 +95,7 @@ def tile_blocks(context: Context) -> list[Statement]:
 
 def rest_blocks(context: Context) -> list[Statement]:
     """The blocks of a tile without keys after the last of an item, which has completed some of the first."""
-    first = select(KEY_TILE == TILES, _COMPLETED, _ended(context, FIRST_KEY))
+    first = select(TILE == TILES, _COMPLETED, _ended(context, FIRST_KEY))
     end = _ended(context, FIRST_KEY + context.tile_keys)
     return [Let(symbol=FIRST_BLOCK, value=first), Let(symbol=END_BLOCK, value=minimum(TOTAL_BLOCKS, end))]
 

@@ -32,11 +32,11 @@ from attndsl.lowering.emit.loop_scalars import (
     FIRST_KEY,
     FIRST_QUERY,
     HEADS,
-    KEY_TILE,
     KEYS,
     R0,
     ROW_BEGIN,
     ROWS,
+    STEP,
     TILE,
     TILES,
 )
@@ -109,7 +109,7 @@ def selection(context: Context, modifiers: Modifiers, finishes_only_tiles: bool)
         ),
         of_weights=[divides] if finishes_only_tiles else [],
         of_rows=[adds] if one else [],
-        of_tile=_select_blocks(context, (TILES == 1) | (TILE >= TILES) if one else TILE >= TILES),
+        of_tile=_select_blocks(context, (TILES == 1) | (STEP >= TILES) if one else STEP >= TILES),
         again=_select_tile(context, modifiers, (divide, add)),
         finish=(_select_rest(context), _write_selection(context)),
     )
@@ -169,9 +169,9 @@ def _take_blocks(context: Context) -> Stage:
 
 def _select_rest(context: Context) -> Stage:
     """Blocks whose windows end after the last tile: in as many tiles without keys."""
-    first = Let(symbol=FIRST_KEY, value=KEY_TILE * context.tile_keys)
+    first = Let(symbol=FIRST_KEY, value=TILE * context.tile_keys)
     one = seq(_next_window(context), first, *rest_blocks(context), _take_blocks(context))
-    rest = For(var=KEY_TILE, begin=TILES, end=SELECTION_TILES, body=one)
+    rest = For(var=TILE, begin=TILES, end=SELECTION_TILES, body=one)
     body = seq(*completed_blocks(context), rest)
     doc = "Blocks whose windows end further after the last tile, as if tiles without keys followed."
     return _stage(context, "SelectRest", doc, seq(If(condition=POSITIONS > 0, then=body)))

@@ -278,8 +278,8 @@ private:
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
-                        SoftmaxTile(earlierWork.keyEnd, earlierWork.firstTile, earlier.tile,
-                            earlierSlot, earlier.itemSlot, earlier.rowBegin, earlier.rows);
+                        SoftmaxTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot,
+                            earlier.rowBegin, earlier.rows);
                         WidenValues(earlierWork, earlier.tile, earlierSlot, earlier.kvHead);
                     }
                 }
@@ -295,8 +295,8 @@ private:
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
                         ScaleSums(earlier.itemSlot, earlier.kvHead, earlier.rows);
-                        WriteRows(earlierWork.split, earlierWork.batch, earlier.itemSlot,
-                            earlier.firstHead, earlier.rowBegin, earlier.rows);
+                        WriteRows(earlierWork, earlier.itemSlot, earlier.firstHead,
+                            earlier.rowBegin, earlier.rows);
                     }
                 }
             }
@@ -663,11 +663,11 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
@@ -889,8 +889,8 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(int64_t split, int64_t batch, int64_t itemSlot,
-        int64_t firstHead, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, int64_t itemSlot, int64_t firstHead,
+        int64_t rowBegin, int64_t rows)
     {
         if (tiling_.splits == 1) {
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -911,7 +911,7 @@ private:
                 Cast(result_, accumulator_[r0 * kPaddedHeadSize], RoundMode::CAST_RINT,
                     stepRows * kPaddedHeadSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-                StoreRows(attentionOutGm_[batch * tiling_.attentionOutStrideB
+                StoreRows(attentionOutGm_[work.batch * tiling_.attentionOutStrideB
                     + head * tiling_.attentionOutStrideN],
                     result_, stepRows, tiling_.headDim, tiling_.attentionOutStrideN,
                     kPaddedHeadSize);
@@ -928,7 +928,7 @@ private:
                 CopyLanes(rowsOut_, accumulator_[r0 * kPaddedHeadSize], stepRows * kPaddedHeadSize);
                 SetFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 const int64_t partialRow =
-                    split * tiling_.rowTotal + batch * tiling_.queryHeads + head;
+                    work.split * tiling_.rowTotal + work.batch * tiling_.queryHeads + head;
                 WaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
                 StoreRows(partialMaxGm_[partialRow * kBlockLanes], maxOut_, stepRows, kBlockLanes,
                     kBlockLanes, kBlockLanes);

@@ -221,7 +221,7 @@ private:
                     StartRows(itemSlot, rows);
                 }
                 if (tile < work.tiles) {
-                    SoftmaxTile(work.keyEnd, work.firstTile, tile, slot, itemSlot, rowBegin, rows);
+                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
@@ -461,11 +461,11 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(int64_t keyEnd, int64_t firstTile, int64_t tile,
-        int64_t slot, int64_t itemSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
-        const int64_t firstKey = (firstTile + tile) * kTileKeys;
-        const int64_t keys = MinOf(kTileKeys, keyEnd - firstKey);
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+        const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);

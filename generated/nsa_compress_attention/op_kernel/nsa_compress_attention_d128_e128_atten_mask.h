@@ -13,19 +13,19 @@
  * Target: Atlas A2 / A3 (dav-2201), one cube core with two vector cores a block (MIX 1:2).
  *
  * Step t, the cube running ahead:
- *   AIV  StartSelection     tile t              first tile of an item
- *   AIV  StartRows          tile t              first tile of an item
- *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
- *   AIC  ScoreTile          tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIV  SelectBlocks       tile t
- *   AIV  SelectRest         tile t              last tile of an item
- *   AIV  WriteSelection     tile t              last tile of an item
- *   AIC  WeightedTile       tile t - kPrefetch  sets kOutRingReady
- *   AIV  StartSums          tile t - kPrefetch  first tile of an item
- *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady
- *   AIV  WriteStatistics    tile t - kPrefetch  last tile of an item
- *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   AIV  StartSelection     step t              first tile of an item
+ *   AIV  StartRows          step t              first tile of an item
+ *   AIC  AwaitProbabilities step t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          step t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        step t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIV  SelectBlocks       step t
+ *   AIV  SelectRest         step t              last tile of an item
+ *   AIV  WriteSelection     step t              last tile of an item
+ *   AIC  WeightedTile       step t - kPrefetch  sets kOutRingReady
+ *   AIV  StartSums          step t - kPrefetch  first tile of an item
+ *   AIV  UpdateTile         step t - kPrefetch  waits for kOutRingReady
+ *   AIV  WriteStatistics    step t - kPrefetch  last tile of an item
+ *   AIV  WriteRows          step t - kPrefetch  last tile of an item
  *   An item of several tiles runs them twice: first for its sums, then for the selection.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -190,10 +190,10 @@ private:
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + queryL1Slot_);
             LoadQuery(work, rowFractals);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + queryL1Slot_);
-            for (int64_t tile = 0; tile < work.steps; ++tile) {
+            for (int64_t step = 0; step < work.steps; ++step) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                itemsBegun_ += tile == 0;
-                cubeSteps_[slot].tile = tile;
+                itemsBegun_ += step == 0;
+                cubeSteps_[slot].step = step;
                 cubeSteps_[slot].keyStart = keyStart;
                 cubeSteps_[slot].rowFractals = rowFractals;
                 cubeSteps_[slot].itemSlot = itemSlot;
@@ -201,14 +201,14 @@ private:
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
+                if (stepsBegun_ > kPrefetch && earlier.step < earlierWork.keySteps) {
                     AwaitProbabilities();
                 }
-                if (tile < work.keySteps) {
-                    ScoreTile(work, rowFractals, keyStart, tile);
+                if (step < work.keySteps) {
+                    ScoreTile(work, rowFractals, keyStart, step);
                 }
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
-                    WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart, earlier.tile,
+                if (stepsBegun_ > kPrefetch && earlier.step < earlierWork.keySteps) {
+                    WeightedTile(earlierWork, earlier.rowFractals, earlier.keyStart, earlier.step,
                         earlierSlot);
                 }
             }
@@ -259,37 +259,37 @@ private:
                     CeilDiv(MaxOf(0, work.keyEnd + tiling_.windowTerms - 1 - tiling_.windowLast),
                         tiling_.windowStep)
                         + tiling_.selectionCount);
-            for (int64_t tile = 0; tile < work.steps; ++tile) {
+            for (int64_t step = 0; step < work.steps; ++step) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                itemsBegun_ += tile == 0;
-                vectorSteps_[slot].tile = tile;
+                itemsBegun_ += step == 0;
+                vectorSteps_[slot].step = step;
                 vectorSteps_[slot].rows = rows;
                 vectorSteps_[slot].rowBegin = rowBegin;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                if (tile == 0) {
+                if (step == 0) {
                     StartSelection(corePositions);
                     StartRows(itemSlot, rows);
                 }
-                if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, itemSlot, rowBegin, rows, corePositions);
-                    SelectBlocks(work.firstTile, work.tiles, tile, corePositions, totalBlocks);
+                if (step < work.keySteps) {
+                    SoftmaxTile(work, step, slot, itemSlot, rowBegin, rows, corePositions);
+                    SelectBlocks(work, step, corePositions, totalBlocks);
                 }
-                if (tile == work.steps - 1 && turn < tiling_.items) {
-                    SelectRest(work.tiles, corePositions, totalBlocks);
+                if (step == work.steps - 1 && turn < tiling_.items) {
+                    SelectRest(work, corePositions, totalBlocks);
                     WriteSelection(work, rowBegin, rows, corePositions);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    if (earlier.tile == 0) {
-                        StartSums(earlierWork.tiles, earlier.rows);
+                    if (earlier.step == 0) {
+                        StartSums(earlierWork, earlier.rows);
                     }
-                    if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot,
+                    if (earlier.step < earlierWork.keySteps) {
+                        UpdateTile(earlierWork, earlier.step, earlierSlot, earlier.itemSlot,
                             earlier.rowBegin, earlier.rows);
                     }
-                    if (earlier.tile == earlierWork.steps - 1) {
+                    if (earlier.step == earlierWork.steps - 1) {
                         WriteStatistics(earlierWork, earlier.itemSlot, earlier.rowBegin,
                             earlier.rows);
                         WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
@@ -431,11 +431,11 @@ private:
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
     __aicore__ inline void ScoreTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile)
+        int64_t step)
     {
         auto queryL1 = View<T>(l1_, kQueryL1At + queryL1Slot_ * kQueryL1SlotBytes);
-        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t tile = step < work.tiles ? step : step - work.tiles;
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
@@ -486,14 +486,14 @@ private:
     // Weighted sum of one tile's values, probabilities times values, to its ring slot. Those of an
     // item's only tile are the result.
     __aicore__ inline void WeightedTile(const Item &work, int64_t rowFractals, int64_t keyStart,
-        int64_t tile, int64_t slot)
+        int64_t step, int64_t slot)
     {
-        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t tile = step < work.tiles ? step : step - work.tiles;
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
-        if (tile < work.tiles) {
+        if (step < work.tiles) {
             auto probL1 = View<T>(l1_, kProbL1At + probL1Slot_ * kProbL1SlotBytes);
             WaitFlag<HardEvent::MTE1_MTE2>(kProbL1Free + probL1Slot_);
             LoadBlocks(probL1, probRingGm_[slot * tiling_.rowsPerTask * kTileKeys],
@@ -733,12 +733,12 @@ private:
     }
 
     // Probabilities of a step's rows, from their exponentials.
-    __aicore__ inline void DivideBySums(int64_t tiles, int64_t itemSlot, int64_t keys,
+    __aicore__ inline void DivideBySums(const Item &work, int64_t itemSlot, int64_t keys,
         int64_t rowsOfStep, int64_t scorePitch, int64_t r0, int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
         // score = score / rowSum
-        if (tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
+        if (work.tiles != 1 || (kFoldedLanes - kBlockLanes) * kBlockLanes < keys) {
             PipeBarrier<PIPE_V>();
             Maxs(rowSum_[r0 + itemSlot * kRowsPerVector], rowSum_[r0 + itemSlot * kRowsPerVector],
                 float(kSmallest), stepRows);
@@ -762,22 +762,22 @@ private:
     }
 
     // Probabilities of a step's rows, added to the sums of their positions.
-    __aicore__ inline void AddHeads(int64_t heads, int64_t keys, int64_t scorePitch, int64_t r0,
+    __aicore__ inline void AddHeads(const Item &work, int64_t keys, int64_t scorePitch, int64_t r0,
         int64_t stepRows)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
         // rows whose sum the first of them has in the end
         int64_t addedRows = 1;
-        if (heads % 16 == 0) {
+        if (work.heads % 16 == 0) {
             addedRows = 16;
-        } else if (heads % 8 == 0) {
+        } else if (work.heads % 8 == 0) {
             addedRows = 8;
-        } else if (heads % 4 == 0) {
+        } else if (work.heads % 4 == 0) {
             addedRows = 4;
-        } else if (heads % 2 == 0) {
+        } else if (work.heads % 2 == 0) {
             addedRows = 2;
         }
-        if (heads % 16 == 0) {
+        if (work.heads % 16 == 0) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
                 for (int64_t pair = row; pair < row + 8; ++pair) {
@@ -786,7 +786,7 @@ private:
                 }
             }
         }
-        if (heads % 8 == 0) {
+        if (work.heads % 8 == 0) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
                 for (int64_t pair = row; pair < row + 4; ++pair) {
@@ -795,7 +795,7 @@ private:
                 }
             }
         }
-        if (heads % 4 == 0) {
+        if (work.heads % 4 == 0) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
                 for (int64_t pair = row; pair < row + 2; ++pair) {
@@ -804,22 +804,22 @@ private:
                 }
             }
         }
-        if (heads % 2 == 0 && heads != addedRows) {
+        if (work.heads % 2 == 0 && work.heads != addedRows) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
                 Add(score[row * scorePitch], score[row * scorePitch], score[(row + 1) * scorePitch],
                     keys);
             }
         }
-        if (heads == addedRows && heads != 1) {
+        if (work.heads == addedRows && work.heads != 1) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
+                const int64_t sums = (r0 + row) / work.heads * kWindowRow + kWindowLead;
                 Add(window_[sums], score[row * scorePitch], score[(row + 1) * scorePitch], keys);
             }
         } else {
             for (int64_t row = 0; row < stepRows; row += addedRows) {
-                const int64_t sums = (r0 + row) / heads * kWindowRow + kWindowLead;
+                const int64_t sums = (r0 + row) / work.heads * kWindowRow + kWindowLead;
                 PipeBarrier<PIPE_V>();
                 Add(window_[sums], window_[sums], score[row * scorePitch], keys);
             }
@@ -840,11 +840,11 @@ private:
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
+    __aicore__ inline void SoftmaxTile(const Item &work, int64_t step, int64_t slot,
         int64_t itemSlot, int64_t rowBegin, int64_t rows, int64_t corePositions)
     {
-        const int64_t itemTile = tile < work.tiles ? tile : tile - work.tiles;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t tile = step < work.tiles ? step : step - work.tiles;
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t rowsOfStep =
             work.tiles == 1 && kTileKeys / 2 >= keys ? kRowsPerStep * 2 : kRowsPerStep;
@@ -854,7 +854,7 @@ private:
                 ? kTileKeys / 2 + kBlockLanes
                 : kTileKeys + kBlockLanes;
         CrossCoreWaitFlag(kScoreRingReady);
-        if (tile < work.tiles) {
+        if (step < work.tiles) {
             for (int64_t r0 = 0; r0 < rows; r0 += rowsOfStep) {
                 const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
                 auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
@@ -1001,7 +1001,7 @@ private:
                         rowSum_[r0 + itemSlot * kRowsPerVector], tileStat_, stepRows);
                 }
                 if (work.tiles == 1) {
-                    DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
+                    DivideBySums(work, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
                 }
                 // the blocks of a column of fractals, a group, follow each other, row by row
                 WaitFlag<HardEvent::MTE3_V>(kProbFree);
@@ -1028,7 +1028,7 @@ private:
                 }
                 SetFlag<HardEvent::MTE3_V>(kProbFree);
                 if (work.tiles == 1) {
-                    AddHeads(work.heads, keys, scorePitch, r0, stepRows);
+                    AddHeads(work, keys, scorePitch, r0, stepRows);
                 }
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
@@ -1132,8 +1132,8 @@ private:
                         UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
                             scorePitch / kBlockLanes));
                 }
-                DivideBySums(work.tiles, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
-                AddHeads(work.heads, keys, scorePitch, r0, stepRows);
+                DivideBySums(work, itemSlot, keys, rowsOfStep, scorePitch, r0, stepRows);
+                AddHeads(work, keys, scorePitch, r0, stepRows);
                 SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                 scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
             }
@@ -1279,14 +1279,14 @@ private:
     }
 
     // The blocks of a tile with all probabilities: an item's only one, or one that comes again.
-    __aicore__ inline void SelectBlocks(int64_t firstTile, int64_t tiles, int64_t tile,
-        int64_t corePositions, int64_t totalBlocks)
+    __aicore__ inline void SelectBlocks(const Item &work, int64_t step, int64_t corePositions,
+        int64_t totalBlocks)
     {
-        if (tiles == 1 || tile >= tiles) {
-            const int64_t itemTile = tile < tiles ? tile : tile - tiles;
-            const int64_t firstKey = (firstTile + itemTile) * kTileKeys;
+        if (work.tiles == 1 || step >= work.tiles) {
+            const int64_t tile = step < work.tiles ? step : step - work.tiles;
+            const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
             const int64_t firstBlock =
-                itemTile == 0
+                tile == 0
                     ? 0
                     : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
             const int64_t begunBlocks =
@@ -1296,37 +1296,37 @@ private:
                 CeilDiv(MaxOf(0, firstKey + kTileKeys - tiling_.windowLast), tiling_.windowStep);
             const int64_t endBlock =
                 MinOf(totalBlocks,
-                    itemTile + 1 == tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
+                    tile + 1 == work.tiles ? MaxOf(begunBlocks, endedBlocks) : endedBlocks);
             TakeBlocks(corePositions, firstKey, firstBlock, endBlock);
         }
     }
 
     // Blocks whose windows end further after the last tile, as if tiles without keys followed.
-    __aicore__ inline void SelectRest(int64_t tiles, int64_t corePositions, int64_t totalBlocks)
+    __aicore__ inline void SelectRest(const Item &work, int64_t corePositions, int64_t totalBlocks)
     {
         if (corePositions > 0) {
             const int64_t lastTileBlock =
-                tiles > 1
-                    ? CeilDiv(MaxOf(0, (tiles - 1) * kTileKeys - tiling_.windowLast),
+                work.tiles > 1
+                    ? CeilDiv(MaxOf(0, (work.tiles - 1) * kTileKeys - tiling_.windowLast),
                         tiling_.windowStep)
                     : 0;
             const int64_t begunBlocks =
                 MinOf(lastTileBlock + tiling_.tileBlocks,
-                    CeilDiv(tiles * kTileKeys, tiling_.windowStep));
+                    CeilDiv(work.tiles * kTileKeys, tiling_.windowStep));
             const int64_t endedBlocks =
-                CeilDiv(MaxOf(0, tiles * kTileKeys - tiling_.windowLast), tiling_.windowStep);
-            const int64_t completedBlocks = tiles > 0 ? MaxOf(begunBlocks, endedBlocks) : 0;
+                CeilDiv(MaxOf(0, work.tiles * kTileKeys - tiling_.windowLast), tiling_.windowStep);
+            const int64_t completedBlocks = work.tiles > 0 ? MaxOf(begunBlocks, endedBlocks) : 0;
             const int64_t selectionTiles =
                 completedBlocks < totalBlocks
                     ? CeilDiv(
                         MaxOf(1, tiling_.windowStep * (totalBlocks - 1) + tiling_.windowLast + 1),
                         kTileKeys)
-                    : tiles;
-            for (int64_t itemTile = tiles; itemTile < selectionTiles; ++itemTile) {
+                    : work.tiles;
+            for (int64_t tile = work.tiles; tile < selectionTiles; ++tile) {
                 NextWindow(corePositions);
-                const int64_t firstKey = itemTile * kTileKeys;
+                const int64_t firstKey = tile * kTileKeys;
                 const int64_t firstBlock =
-                    itemTile == tiles
+                    tile == work.tiles
                         ? completedBlocks
                         : CeilDiv(MaxOf(0, firstKey - tiling_.windowLast), tiling_.windowStep);
                 const int64_t endBlock =
@@ -1362,9 +1362,9 @@ private:
     }
 
     // Weighted sums begin with 0: the first tile is added like all others.
-    __aicore__ inline void StartSums(int64_t tiles, int64_t rows)
+    __aicore__ inline void StartSums(const Item &work, int64_t rows)
     {
-        if (rows > 0 && tiles != 1) {
+        if (rows > 0 && work.tiles != 1) {
             PipeBarrier<PIPE_V>();
             Duplicate(accumulator_, 0.0f, rows * kPaddedValueSize);
         }
@@ -1372,11 +1372,11 @@ private:
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum. Of an item's
     // only tile the cube has stored it.
-    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+    __aicore__ inline void UpdateTile(const Item &work, int64_t step, int64_t slot,
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < work.tiles) {
+        if (step < work.tiles) {
             if (work.tiles == 1) {
                 if (rows > 0) {
                     // rows are stored by runs: the positions of a single head, or the heads of each
@@ -1563,10 +1563,10 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, keyStart, rowFractals, itemSlot;
+        int64_t step, keyStart, rowFractals, itemSlot;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, rows, rowBegin, itemSlot;
+        int64_t step, rows, rowBegin, itemSlot;
     } vectorSteps_[kRing]{};
     // An item keeps its place until its last step is finished. When one is decoded, at most
     // kPrefetch others have a step that is not: it takes a place that none of these has.

@@ -302,7 +302,7 @@ private:
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
+                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot,
                             earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
@@ -737,9 +737,8 @@ private:
     }
 
     // Scores of a step of rows: scaled and masked, -inf behind the last key.
-    __aicore__ inline void LoadScores(int64_t firstQuery, int64_t heads, int64_t rowBegin,
-        int64_t skippedKeys, int64_t firstKey, int64_t keys, int64_t r0, int64_t stepRows,
-        int64_t span)
+    __aicore__ inline void LoadScores(const Item &work, int64_t rowBegin, int64_t skippedKeys,
+        int64_t firstKey, int64_t keys, int64_t r0, int64_t stepRows, int64_t span)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
         LoadRows(score,
@@ -750,19 +749,19 @@ private:
         WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
         Muls(score, score, float(tiling_.qkScale), span);
         // score = -inf where the query does not see the key  (spec line 187)
-        if (firstQuery + (rowBegin + r0) / heads + 1 < firstKey + keys) {
+        if (work.firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 FillInterval(score[row * kTileKeys],
                     MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys, -__builtin_inff());
             }
         }
-        if (firstQuery + (rowBegin + r0 + stepRows - 1) / heads - tiling_.windowSize + 1
+        if (work.firstQuery + (rowBegin + r0 + stepRows - 1) / work.heads - tiling_.windowSize + 1
             > firstKey) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
-                const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / heads;
+                const int64_t queryIndex = work.firstQuery + (rowBegin + r0 + row) / work.heads;
                 FillInterval(score[row * kTileKeys], 0,
                     MinOf(keys, MaxOf(0, queryIndex - tiling_.windowSize + 1 - firstKey)),
                     -__builtin_inff());
@@ -837,8 +836,7 @@ private:
                     auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                     const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                     WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    LoadScores(work.firstQuery, work.heads, rowBegin, skippedKeys, firstKey, keys,
-                        r0, stepRows, span);
+                    LoadScores(work, rowBegin, skippedKeys, firstKey, keys, r0, stepRows, span);
                     // score = exp(score - rowMax)
                     PipeBarrier<PIPE_V>();
                     SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
@@ -873,8 +871,7 @@ private:
                         const int64_t span =
                             (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                         WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        LoadScores(work.firstQuery, work.heads, rowBegin, skippedKeys, firstKey,
-                            keys, r0, stepRows, span);
+                        LoadScores(work, rowBegin, skippedKeys, firstKey, keys, r0, stepRows, span);
                         // newMax = max(rowMax, row maximum of the tile less what it may grow by);
                         // rescale = rowMax - newMax
                         if (kFoldedLanes * kBlockLanes > keys) {
@@ -935,11 +932,11 @@ private:
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < steps - 1) {
+        if (tile < work.steps - 1) {
             if (rows > 0) {
                 WaitFlag<HardEvent::S_V>(kGrownFree);
                 CopyLanes(grown_,

@@ -15,15 +15,15 @@
  *
  * Step t, the cube running ahead:
  *   AIV  WarmScores         before step 0       sets kScoreRingWarm for each slot
- *   AIV  StartRows          tile t              first tile of an item
- *   AIC  LoadQuery          tile t
- *   AIC  AwaitSlot          tile t              waits for kScoreRingWarm, first kPrefetch steps
- *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
- *   AIC  ScoreTile          tile t              sets kScoreRingReady
- *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
- *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
- *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
+ *   AIV  StartRows          step t              first tile of an item
+ *   AIC  LoadQuery          step t
+ *   AIC  AwaitSlot          step t              waits for kScoreRingWarm, first kPrefetch steps
+ *   AIC  AwaitProbabilities step t - kPrefetch  waits for kProbRingReady
+ *   AIC  ScoreTile          step t              sets kScoreRingReady
+ *   AIV  SoftmaxTile        step t              waits for kScoreRingReady, sets kProbRingReady
+ *   AIC  WeightedTile       step t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
+ *   AIV  UpdateTile         step t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
+ *   AIV  WriteRows          step t - kPrefetch  last tile of an item
  *   Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on.
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -185,35 +185,32 @@ private:
             const Item &work = items_[itemSlot];
             const int64_t keyStart =
                 tiling_.seqLenIs2Batch ? KeysBefore(work.batch) : work.firstToken;
-            for (int64_t tile = 0; tile < work.steps; ++tile) {
+            for (int64_t step = 0; step < work.steps; ++step) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                itemsBegun_ += tile == 0;
-                cubeSteps_[slot].tile = tile;
+                itemsBegun_ += step == 0;
+                cubeSteps_[slot].step = step;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 cubeSteps_[slot].keyStart = keyStart;
-                const Half half = HalfOf(work, tile, itemSlot);
+                const Half half = HalfOf(work, step, itemSlot);
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
-                if (tile < work.keySteps) {
-                    LoadQuery(work, tile, half.halfOfTask, half.firstQuery, half.queries,
-                        half.rowFractals);
+                if (step < work.keySteps) {
+                    LoadQuery(work, half, step);
                 }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
-                } else if (earlier.tile < earlierWork.keySteps) {
+                } else if (earlier.step < earlierWork.keySteps) {
                     AwaitProbabilities();
                 }
-                if (tile < work.keySteps) {
-                    ScoreTile(work, keyStart, tile, half.halfOfTask, half.firstQuery, half.taskRows,
-                        half.rowFractals);
+                if (step < work.keySteps) {
+                    ScoreTile(work, half, keyStart, step);
                 }
-                if (stepsBegun_ > kPrefetch && earlier.tile < earlierWork.keySteps) {
-                    const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);
-                    WeightedTile(earlierWork, earlier.keyStart, earlier.tile, earlierSlot,
-                        earlierHalf.halfOfTask, earlierHalf.firstQuery, earlierHalf.taskRows,
-                        earlierHalf.halfSlot);
+                if (stepsBegun_ > kPrefetch && earlier.step < earlierWork.keySteps) {
+                    const Half earlierHalf = HalfOf(earlierWork, earlier.step, earlier.itemSlot);
+                    WeightedTile(earlierWork, earlierHalf, earlier.keyStart, earlier.step,
+                        earlierSlot);
                 }
             }
         }
@@ -253,31 +250,28 @@ private:
             const int64_t itemSlot = (itemsBegun_ + 1) % kRing;
             items_[itemSlot] = DecodeItem(turn);
             const Item &work = items_[itemSlot];
-            for (int64_t tile = 0; tile < work.steps; ++tile) {
+            for (int64_t step = 0; step < work.steps; ++step) {
                 const int64_t slot = stepsBegun_++ % kRing;
-                itemsBegun_ += tile == 0;
-                vectorSteps_[slot].tile = tile;
+                itemsBegun_ += step == 0;
+                vectorSteps_[slot].step = step;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                const Half half = HalfOf(work, tile, itemSlot);
-                if (tile < work.halves) {
-                    StartRows(half.halfSlot, half.rows);
+                const Half half = HalfOf(work, step, itemSlot);
+                if (step < work.halves) {
+                    StartRows(half);
                 }
-                if (tile < work.keySteps) {
-                    SoftmaxTile(work, tile, slot, half.halfOfTask, half.firstQuery, half.halfSlot,
-                        half.rowBegin, half.rows, half.lastBandRow);
+                if (step < work.keySteps) {
+                    SoftmaxTile(work, half, step, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
-                    const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);
-                    if (earlier.tile < earlierWork.keySteps) {
-                        UpdateTile(earlierWork.halves, earlierWork.steps, earlier.tile, earlierSlot,
-                            earlierHalf.halfSlot, earlierHalf.rowBegin, earlierHalf.rows);
+                    const Half earlierHalf = HalfOf(earlierWork, earlier.step, earlier.itemSlot);
+                    if (earlier.step < earlierWork.keySteps) {
+                        UpdateTile(earlierWork, earlierHalf, earlier.step, earlierSlot);
                     }
-                    if (earlier.tile >= earlierWork.steps - earlierWork.halves) {
-                        WriteRows(earlierWork, earlier.tile, earlierHalf.firstQuery,
-                            earlierHalf.halfSlot, earlierHalf.rowBegin, earlierHalf.rows);
+                    if (earlier.step >= earlierWork.steps - earlierWork.halves) {
+                        WriteRows(earlierWork, earlierHalf, earlier.step);
                     }
                 }
             }
@@ -399,10 +393,10 @@ private:
         int64_t lastBandRow;  // the last row of all bands that this vector core has rows of
     };
 
-    __aicore__ inline Half HalfOf(const Item &work, int64_t tile, int64_t itemSlot)
+    __aicore__ inline Half HalfOf(const Item &work, int64_t step, int64_t itemSlot)
     {
         Half found;
-        found.halfOfTask = tile % work.halves;
+        found.halfOfTask = step % work.halves;
         found.firstQuery = work.firstOfTask + found.halfOfTask * work.queriesOfHalf;
         found.queries =
             MinOf(work.queriesOfHalf, work.queriesOfTask - found.halfOfTask * work.queriesOfHalf);
@@ -452,18 +446,17 @@ private:
     }
 
     // Query rows of the half, at its first tile, from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, int64_t tile, int64_t halfOfTask,
-        int64_t firstQuery, int64_t queries, int64_t rowFractals)
+    __aicore__ inline void LoadQuery(const Item &work, const Half &half, int64_t step)
     {
-        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
         auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
-        if (tile < work.halves) {
+        if (step < work.halves) {
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             LoadPositions(queryL1,
-                queryGm_[(work.firstToken + firstQuery) * tiling_.queryStrideS
+                queryGm_[(work.firstToken + half.firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
-                queries, work.heads, tiling_.headDim, tiling_.queryStrideS, tiling_.queryStrideN,
-                rowFractals * kFractal);
+                half.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, half.rowFractals * kFractal);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
         }
     }
@@ -481,15 +474,15 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, int64_t keyStart, int64_t tile,
-        int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t rowFractals)
+    __aicore__ inline void ScoreTile(const Item &work, const Half &half, int64_t keyStart,
+        int64_t step)
     {
-        const int64_t itemTile = tile / work.halves;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t tile = step / work.halves;
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
@@ -506,20 +499,21 @@ private:
                     LoadFractals(rightL0, keyL1,
                         CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                    for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
-                        const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+                    for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
+                        const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
                         const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                         const int64_t bandKeys =
                             MinOf(keys,
                                 RoundUp(MaxOf(1,
-                                    MaxOf(0, firstQuery + (band + bandRows - 1) / work.heads + 1)
+                                    MaxOf(0,
+                                        half.firstQuery + (band + bandRows - 1) / work.heads + 1)
                                         - firstKey),
                                     kRepeatLanes));
                         if (n0 < bandKeys) {
                             auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                             LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
-                                bandFractals, CeilDiv(kPaddedHeadSize, kFractal), rowFractals);
+                                bandFractals, CeilDiv(kPaddedHeadSize, kFractal), half.rowFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             {
                                 auto productL0 =
@@ -549,7 +543,7 @@ private:
                 keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
             }
             // The last use of queryL1 in this item: its slot may be filled again.
-            if (tile >= work.keySteps - work.halves) {
+            if (step >= work.keySteps - work.halves) {
                 SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             }
         }
@@ -557,28 +551,29 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, int64_t keyStart, int64_t tile,
-        int64_t slot, int64_t halfOfTask, int64_t firstQuery, int64_t taskRows, int64_t halfSlot)
+    __aicore__ inline void WeightedTile(const Item &work, const Half &half, int64_t keyStart,
+        int64_t step, int64_t slot)
     {
-        const int64_t itemTile = tile / work.halves;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t tile = step / work.halves;
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
-        if (halfOfTask == 0) {
+        if (half.halfOfTask == 0) {
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
             // to L1, where they stay for the other half, then to L0A and L0B
             LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
                 tiling_.valueStrideU, RoundUp(keys, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready);
         }
-        for (int64_t band = 0; band < taskRows; band += kRowsPerBand) {
-            const int64_t bandRows = MinOf(kRowsPerBand, taskRows - band);
+        for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             const int64_t bandKeys =
                 MinOf(keys,
                     RoundUp(MaxOf(1,
-                        MaxOf(0, firstQuery + (band + bandRows - 1) / work.heads + 1) - firstKey),
+                        MaxOf(0, half.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                            - firstKey),
                         kRepeatLanes));
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -626,15 +621,15 @@ private:
                 probL1Slot_ = (probL1Slot_ + 1) % kDoubleBuffer;
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
-            if (tile >= work.halves && band == 0) {
+            if (step >= work.halves && band == 0) {
                 CrossCoreWaitFlag(kOutRingAgain);
             }
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             {
-                if (tile >= work.halves) {
+                if (step >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[RingRow(halfSlot, band) * kPaddedValueSize], productL0,
+                StoreProduct(outRingGm_[RingRow(half.halfSlot, band) * kPaddedValueSize], productL0,
                     bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
                 SetAtomicNone();
             }
@@ -642,7 +637,7 @@ private:
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         // The last use of valueL1 in this item: its slot may be filled again.
-        if (halfOfTask == work.halves - 1) {
+        if (half.halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
@@ -708,27 +703,27 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(int64_t halfSlot, int64_t rows)
+    __aicore__ inline void StartRows(const Half &half)
     {
-        if (rows > 0) {
+        if (half.rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[halfSlot * kRowsPerVector], float(kLowest), rows);
-            Duplicate(rowSum_[halfSlot * kRowsPerVector], 0.0f, rows);
+            Duplicate(rowMax_[half.halfSlot * kRowsPerVector], float(kLowest), half.rows);
+            Duplicate(rowSum_[half.halfSlot * kRowsPerVector], 0.0f, half.rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, int64_t tile, int64_t slot,
-        int64_t halfOfTask, int64_t firstQuery, int64_t halfSlot, int64_t rowBegin, int64_t rows,
-        int64_t lastBandRow)
+    __aicore__ inline void SoftmaxTile(const Item &work, const Half &half, int64_t step,
+        int64_t slot)
     {
-        const int64_t itemTile = tile / work.halves;
-        const int64_t firstKey = (work.firstTile + itemTile) * kTileKeys;
+        const int64_t tile = step / work.halves;
+        const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys =
             MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
-                RoundUp(MaxOf(1, MaxOf(0, firstQuery + lastBandRow / work.heads + 1) - firstKey),
+                RoundUp(MaxOf(1,
+                    MaxOf(0, half.firstQuery + half.lastBandRow / work.heads + 1) - firstKey),
                     kRepeatLanes));
-        if (halfOfTask == 0) {
+        if (half.halfOfTask == 0) {
             PipeBarrier<PIPE_V>();
             Adds(keyBias_, laneNumbers_, float(firstKey), kTileKeys);
             if (work.heads == 1) {
@@ -738,14 +733,14 @@ private:
             }
         }
         CrossCoreWaitFlag(kScoreRingReady);
-        for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+        for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
+            const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, rowBegin + r0) * kTileKeys], stepRows,
-                keys, kTileKeys, kTileKeys);
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, half.rowBegin + r0) * kTileKeys],
+                stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             // score * qkScale  (spec line 255)
             WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
@@ -759,7 +754,7 @@ private:
                 }
             } else {
                 for (int64_t row = 0; row < stepRows; ++row) {
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
+                    const int64_t head = work.firstHead + (half.rowBegin + r0 + row) % work.heads;
                     Axpy(score[row * kTileKeys], keyBias_,
                         float(slopesGm_.GetValue(head * tiling_.slopesStrideN)),
                         RoundUp(keys, kRepeatLanes));
@@ -770,10 +765,11 @@ private:
                     kRepeatLanes, kBlockLanes, kFoldedLanes);
             }
             // score = -inf where the query does not see the key  (spec line 185)
-            if (firstQuery + (rowBegin + r0) / work.heads + 1 < firstKey + keys) {
+            if (half.firstQuery + (half.rowBegin + r0) / work.heads + 1 < firstKey + keys) {
                 PipeBarrier<PIPE_V>();
                 for (int64_t row = 0; row < stepRows; ++row) {
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
+                    const int64_t queryIndex =
+                        half.firstQuery + (half.rowBegin + r0 + row) / work.heads;
                     FillInterval(score[row * kTileKeys],
                         MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys, -__builtin_inff());
                 }
@@ -797,11 +793,11 @@ private:
             MaxOfBlocks(tileStat_, rowBlocks_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
             PipeBarrier<PIPE_V>();
-            Adds(tileStat_, tileStat_, float(tile >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
+            Adds(tileStat_, tileStat_, float(step >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + halfSlot * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + half.halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + halfSlot * kRowsPerVector],
+            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + half.halfSlot * kRowsPerVector],
                 newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
@@ -815,7 +811,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + halfSlot * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + half.halfSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to a repeat; the next step folds that to 8 lanes
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(stepLanes_, 0.0f, stepRows * kFoldedLanes);
@@ -836,7 +832,7 @@ private:
                  column < MinOf(kRepeatLanes / kFractal, columnGroups);
                  ++column) {
                 StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                    + (rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    + (half.rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
                     prob_[column * kGroupPitch],
                     CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
                     kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
@@ -848,43 +844,43 @@ private:
         }
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
-        if (rows > 0) {
-            const int64_t lastStep = (rows - 1) / kRowsPerStep * kRowsPerStep;
+        if (half.rows > 0) {
+            const int64_t lastStep = (half.rows - 1) / kRowsPerStep * kRowsPerStep;
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, rows - lastStep,
+            SumOfBlocks(sumBlocks_[lastStep * kBlockLanes], stepLanes_, half.rows - lastStep,
                 kRepeatLanes, kBlockLanes, kFoldedLanes);
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(rows, kBlockLanes), kRepeatLanes, kBlockLanes,
-                kRepeatLanes);
-            Mul(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], rows);
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(half.rows, kBlockLanes), kRepeatLanes,
+                kBlockLanes, kRepeatLanes);
+            Mul(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
+                rescale_[slot * kRowsPerVector], half.rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[halfSlot * kRowsPerVector], rowSum_[halfSlot * kRowsPerVector], tileSum_,
-                rows);
+            Add(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
+                tileSum_, half.rows);
         }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(int64_t halves, int64_t steps, int64_t tile, int64_t slot,
-        int64_t halfSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void UpdateTile(const Item &work, const Half &half, int64_t step,
+        int64_t slot)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < steps - halves) {
-            if (rows > 0) {
+        if (step < work.steps - work.halves) {
+            if (half.rows > 0) {
                 WaitFlag<HardEvent::S_V>(kGrownFree);
                 CopyLanes(grown_,
-                    growth_[(slot + halves) % kRing
+                    growth_[(slot + work.halves) % kRing
                         * (kRowsPerVector / kRowsPerStep * kBlockLanes)],
                     kRowsPerVector / kRowsPerStep * kBlockLanes);
                 SetFlag<HardEvent::V_S>(kGrownReady);
                 // maxima grow rarely once an item has begun: the scalar unit looks where
                 WaitFlag<HardEvent::V_S>(kGrownReady);
-                for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                    const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+                for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
                     const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
                     if (grew) {
-                        const int64_t ringRow = RingRow(halfSlot, rowBegin + r0);
+                        const int64_t ringRow = RingRow(half.halfSlot, half.rowBegin + r0);
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
@@ -895,7 +891,8 @@ private:
                         // sums = sums * rescale
                         PipeBarrier<PIPE_V>();
                         SpreadOverBlocks<2>(rowBlocks_,
-                            rescale_[(slot + halves) % kRing * kRowsPerVector + r0], kRowsPerStep);
+                            rescale_[(slot + work.halves) % kRing * kRowsPerVector + r0],
+                            kRowsPerStep);
                         WaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
                         PipeBarrier<PIPE_V>();
                         MulRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize,
@@ -915,34 +912,33 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, int64_t tile, int64_t firstQuery,
-        int64_t halfSlot, int64_t rowBegin, int64_t rows)
+    __aicore__ inline void WriteRows(const Item &work, const Half &half, int64_t step)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? rowBegin + rows : work.heads;
+        const int64_t runLength = work.heads == 1 ? half.rowBegin + half.rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + halfSlot * kRowsPerVector],
-                    rowSum_[r0 + halfSlot * kRowsPerVector], float(kSmallest), stepRows);
+                Maxs(rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                    rowSum_[r0 + half.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
-                if (tile < work.keySteps) {
+                if (step < work.keySteps) {
                     LoadRow(partial,
-                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
-                if (tile >= work.keySteps) {
+                if (step >= work.keySteps) {
                     // an item without keys has one step, and no sums
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + halfSlot * kRowsPerVector],
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + half.halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
@@ -952,10 +948,11 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    StoreRuns(outputGm_[(work.firstToken + firstQuery) * tiling_.outputStrideS
+                    StoreRuns(outputGm_[(work.firstToken + half.firstQuery) * tiling_.outputStrideS
                         + work.firstHead * tiling_.outputStrideN],
-                        result, rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
-                        tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
+                        result, half.rowBegin + r0, stepRows, runLength, work.heads,
+                        tiling_.valueDim, tiling_.outputStrideN, tiling_.outputStrideS,
+                        kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
                     resultSlot_ = (resultSlot_ + 1) % kDoubleBuffer;
                 }
@@ -965,34 +962,37 @@ private:
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
         } else {
-            for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
+            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
-                if (tile < work.keySteps) {
+                if (step < work.keySteps) {
                     LoadRow(rowsOut,
-                        outRingGm_[RingRow(halfSlot, rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
-                if (tile >= work.keySteps) {
+                if (step >= work.keySteps) {
                     // an item without keys has one step, and no sums
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + halfSlot * kRowsPerVector], kRowsPerStep);
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + half.halfSlot * kRowsPerVector],
+                    kRowsPerStep);
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                    kRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                for (int64_t run = (rowBegin + r0) / runLength;
-                     run < CeilDiv(rowBegin + r0 + stepRows, runLength);
+                for (int64_t run = (half.rowBegin + r0) / runLength;
+                     run < CeilDiv(half.rowBegin + r0 + stepRows, runLength);
                      ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (rowBegin + r0));
+                    const int64_t row = MaxOf(0, run * runLength - (half.rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
-                    const int64_t queryIndex = firstQuery + (rowBegin + r0 + row) / work.heads;
+                        MinOf(stepRows, (run + 1) * runLength - (half.rowBegin + r0)) - row;
+                    const int64_t head = work.firstHead + (half.rowBegin + r0 + row) % work.heads;
+                    const int64_t queryIndex =
+                        half.firstQuery + (half.rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;
@@ -1094,10 +1094,10 @@ private:
     // The steps and items that have begun; the scalars of the last steps, and their items
     int64_t stepsBegun_ = 0, itemsBegun_ = 0;
     struct CubeStep {
-        int64_t tile, itemSlot, keyStart;
+        int64_t step, itemSlot, keyStart;
     } cubeSteps_[kRing]{};
     struct VectorStep {
-        int64_t tile, itemSlot;
+        int64_t step, itemSlot;
     } vectorSteps_[kRing]{};
     // An item keeps its place until its last step is finished. When one is decoded, at most
     // kPrefetch others have a step that is not: it takes a place that none of these has.

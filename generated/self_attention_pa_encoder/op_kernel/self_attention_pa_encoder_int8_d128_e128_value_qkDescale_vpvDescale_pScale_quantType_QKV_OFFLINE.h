@@ -232,8 +232,7 @@ private:
                         StartSums(earlier.rows);
                     }
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierWork.firstHead, earlierWork.heads, earlierSlot,
-                            earlier.rowBegin, earlier.rows);
+                        UpdateTile(earlierWork, earlierSlot, earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
                         WriteRows(earlierWork, earlier.itemSlot, earlier.rowBegin, earlier.rows);
@@ -612,8 +611,8 @@ private:
     }
 
     // Adds one tile's weighted sum to the running one, rescaled to the new maximum.
-    __aicore__ inline void UpdateTile(int64_t firstHead, int64_t heads, int64_t slot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void UpdateTile(const Item &work, int64_t slot, int64_t rowBegin,
+        int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
@@ -630,7 +629,7 @@ private:
                 Cast(partial, wholePartial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
                 // partial = partial * step
                 for (int64_t row = 0; row < stepRows; ++row) {
-                    const int64_t head = firstHead + (rowBegin + r0 + row) % heads;
+                    const int64_t head = work.firstHead + (rowBegin + r0 + row) % work.heads;
                     for (int64_t copy = 0; copy < 128; copy += kRepeatLanes) {
                         Duplicate(rowBlocks_[row / 8 * 128 + row % 8 * kBlockLanes + copy],
                             float(pScaleGm_.GetValue(head * tiling_.pScaleStrideN) == 0

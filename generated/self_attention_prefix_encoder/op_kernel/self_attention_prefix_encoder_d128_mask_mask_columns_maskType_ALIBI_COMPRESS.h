@@ -266,7 +266,7 @@ private:
                     const VectorStep &earlier = vectorSteps_[earlierSlot];
                     const Item &earlierWork = items_[earlier.itemSlot];
                     if (earlier.tile < earlierWork.tiles) {
-                        UpdateTile(earlierWork.steps, earlier.tile, earlierSlot, earlier.itemSlot,
+                        UpdateTile(earlierWork, earlier.tile, earlierSlot, earlier.itemSlot,
                             earlier.rowBegin, earlier.rows);
                     }
                     if (earlier.tile == earlierWork.steps - 1) {
@@ -765,11 +765,11 @@ private:
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(int64_t steps, int64_t tile, int64_t slot, int64_t itemSlot,
-        int64_t rowBegin, int64_t rows)
+    __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
+        int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
         CrossCoreWaitFlag(kOutRingReady);
-        if (tile < steps - 1) {
+        if (tile < work.steps - 1) {
             if (rows > 0) {
                 WaitFlag<HardEvent::S_V>(kGrownFree);
                 CopyLanes(grown_,
