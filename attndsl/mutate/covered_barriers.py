@@ -23,10 +23,12 @@ _GUARD = re.compile(r"if \(([\w.]+) > 0\)\s*\{\s*\Z")
 _OVER_ROWS = r"for \(int64_t (\w+) = 0; \1 < {0}; \1 \+= \w+\)"
 _VIEW = re.compile(r"\bauto (\w+) = View<")
 _START = re.compile(
-    r"if \((?:half\.)?rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
-    r"(?:Duplicate\(\w+_\[(?:itemSlot|half\.halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
+    r"if \((?:taskHalf\.)?rows > 0\)\s*\{\s*PipeBarrier<PIPE_V>\(\);\s*"
+    r"(?:Duplicate\(\w+_\[(?:itemSlot|taskHalf\.halfSlot) \* kRowsPerVector\],[^;]*;\s*)+\}\s*\Z"
 )
-_LAST_STEP = re.compile(r"if \((\w+)\.(?:tile|step) (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{")
+_LAST_STEP = re.compile(
+    r"if \((\w+)\.(?:tile|step) (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{"
+)
 _PLACES_LAST = re.compile(r"\bItem items_\[kRing\];")
 _FINISH = re.compile(
     r"if \((\w+)\.(?:tile|step) == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"

@@ -373,7 +373,9 @@ def _allows_growth(source: EmittedText, statement: StatementText, other: str) ->
 def stale_rings(source: EmittedText) -> Iterator[Defect]:
     """A slot of a ring, or the scalars of a step, other than the ones that the stage is given; what is added
     to a slot put in its place, or what should be put there added."""
-    slot = re.compile(r"(?<![\w.])(slot|itemSlot|half\.halfSlot)(?= \* \w)|(?<=\bRingRow\()([\w.]+)(?=, )")
+    slot = re.compile(
+        r"(?<![\w.])(slot|itemSlot|taskHalf\.halfSlot)(?= \* \w)|(?<=\bRingRow\()([\w.]+)(?=, )"
+    )
     step = re.compile(r"\(slot \+ kRing - kPrefetch()\)")
     for statement in source.statements:
         span = statement.span

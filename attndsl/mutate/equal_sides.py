@@ -39,7 +39,7 @@ _TWO_SOURCES = re.compile(r"if \((\w+) (>) (\w+)\)\s*\Z")
 _LOADED = re.compile(r"if \((\w+) (?=(?:< )([\w.]+)\))(<) [\w.]+\)\s*\Z")
 _ZEROS = re.compile(r"if \(([\w.]+) <= (\w+)\)\s*\Z")
 _ALL_ZERO = re.compile(r"\s*Duplicate\((\w+), 0\.0f, ([^;]*)\);\s*\Z")
-_NO_ROWS = re.compile(r"if \((?:half\.)?rows <= 0\)\s*\Z")
+_NO_ROWS = re.compile(r"if \((?:taskHalf\.)?rows <= 0\)\s*\Z")
 _HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
 

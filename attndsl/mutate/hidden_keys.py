@@ -20,9 +20,9 @@ from attndsl.mutate.source_model import CallText, Span, StatementText
 _FILLS = re.compile(r"FillInterval\w*\Z")
 _HIDDEN, _ALL = "-__builtin_inff()", "keys"
 _NAMED = re.compile(r"const int64_t (\w+) =\s")
-_LAST_ROW = re.compile(r"(?:\b(?:work|half|found)\.)?\bfirstQuery \+ (?=[M(]|(?:\w+\.)?lastBandRow\b)")
+_LAST_ROW = re.compile(r"(?:\b(?:work|taskHalf|found)\.)?\bfirstQuery \+ (?=[M(]|(?:\w+\.)?lastBandRow\b)")
 _LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
-_OWNER = re.compile(r"\b(?:work|half|found)\.")
+_OWNER = re.compile(r"\b(?:work|taskHalf|found)\.")
 _IN_REPEATS = re.compile(r"RoundUp\(MaxOf\(1, (MaxOf\(0, .*\)) - firstKey\), kRepeatLanes\)\Z")
 _BAND_END = re.compile(r"RoundUp\((?:found\.)?rowBegin \+ (?:found\.)?rows, kRowsPerBand\)\Z")
 _BAND_ROW = "lastBandRow"

@@ -23,7 +23,7 @@ _EVENT = re.compile(r"(?:Wait|Set)Flag<HardEvent::(\w+)>\((k\w+) \+ (\w+Slot_)\)
 _STAGE = r"if \((?:[\w> ]+ && )?([\w.]+) < (\w+)\.tiles\) \{{ {0}\("
 _AWAITS = re.compile(r"\s*CrossCoreWaitFlag\((k\w+)\);\s*\Z")
 _PRODUCT = re.compile(r"\bMmad\(")
-_BANDS = re.compile(r"for \(int64_t (\w+) = 0; \1 < (?:(?:work|half)\.)?taskRows; \1 \+= k\w+\)\s*\Z")
+_BANDS = re.compile(r"for \(int64_t (\w+) = 0; \1 < (?:(?:work|taskHalf)\.)?taskRows; \1 \+= k\w+\)\s*\Z")
 _IN_BAND = re.compile(r"if \(n0 < bandKeys\)\s*\Z")
 _NO_TILES_WITHOUT_ROWS = re.compile(r"const int64_t tileTotal = (?:found\.taskRows|rowsOfTask) == 0 \? 0 :")
 """Halves of a task with rows have rows, too."""

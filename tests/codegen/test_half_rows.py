@@ -33,7 +33,7 @@ def source(kernel: Compiled) -> str:
 def test_the_rows_of_a_half_are_computed_in_one_function() -> None:
     text = source(compiled())
     (body,) = re.findall(r"inline Half HalfOf\(const Item &work, .*?\n    \}\n", text, re.DOTALL)
-    assert text.count("tile % work.halves") == body.count("found.halfOfTask = tile % work.halves;") == 1
+    assert text.count("step % work.halves") == body.count("found.halfOfTask = step % work.halves;") == 1
     assert text.count("MinOf(subBlock_ * rowsPerCore, ") == 1
     program = compiled().program
     found = half_rows(program, item_decodings(program))
@@ -48,13 +48,13 @@ def test_the_rows_of_a_half_are_computed_in_one_function() -> None:
 def test_stages_take_what_they_need_of_the_half_of_their_step() -> None:
     """Of an earlier step in a branch that asks whether there is one: before, its item is none."""
     text = source(compiled())
-    assert text.count("const Half half = HalfOf(work, tile, itemSlot);") == 2, "one a core"
-    earlier = "const Half earlierHalf = HalfOf(earlierWork, earlier.tile, earlier.itemSlot);"
+    assert text.count("const Half taskHalf = HalfOf(work, step, itemSlot);") == 2, "one a core"
+    earlier = "const Half earlierHalf = HalfOf(earlierWork, earlier.step, earlier.itemSlot);"
     assert text.count(earlier) == 2
     for part in text.split(earlier)[:2]:
         assert part.rpartition("\n                if (")[2].startswith("stepsBegun_ > kPrefetch")
-    assert "SoftmaxTile(work, " in text and "half.rows);" in text
-    assert re.search(r"WriteRows\(earlierWork, [^;]*earlierHalf\.rows\);", text)
+    assert "SoftmaxTile(work, taskHalf, step, slot);" in text
+    assert "WriteRows(earlierWork, earlierHalf, earlier.step);" in text
 
 
 def test_tasks_without_halves_have_no_such_function() -> None:

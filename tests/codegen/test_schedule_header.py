@@ -182,6 +182,25 @@ def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
         plan(many)
 
 
+@pytest.mark.parametrize(("rows", "room"), [(64, False), (32, True)])
+def test_results_in_the_place_of_scores_have_room_there(tmp_path, rows, room):
+    """Where items of one tile end in the cube, a step of others comes to the place of scores, and leaves from
+    that of probabilities."""
+    (project,) = plan_projects(ops.nsa_compress_attention, KernelRequest(dtypes=("float16",)))
+    for name, text in project.files().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for header in tmp_path.glob("op_kernel/*_schedule.h"):
+        edit(header, kTileKeys=256, kRowsPerStep=16, kResultRowsPerStep=rows)
+    call = ops.nsa_compress_attention.bind(**arguments([3], [70], group=32, sizes=(128, 128)))
+    launch = prepare(call, 24)
+    if room:
+        assert UserProject.at(tmp_path, ops.nsa_compress_attention).plan(launch).blocks > 0
+        return
+    with pytest.raises(CompileFailed, match="the place of scores has room for a step of results"):
+        UserProject.at(tmp_path, ops.nsa_compress_attention).plan(launch)
+
+
 def test_kernel_and_plan_have_no_number_of_the_schedule_of_their_own():
     names = re.findall(r"constexpr \w+ (k\w+) = ", files()[HEADER])
     assert {"kTileKeys", "kRing", "kRowsPerStep", "kMaxRows", "kBaseN", "kBaseK", "kPrefetch"} <= set(names)

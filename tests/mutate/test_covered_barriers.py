@@ -250,7 +250,7 @@ def test_rows_of_a_place_that_an_earlier_item_has_left(old: str, new: str) -> No
     """Its last use is in front of a barrier, whatever is decided between the two."""
     assert START not in left_out(EARLIER)
     assert START not in left_out(EARLIER.replace(LAST, f"if (tile < work.tiles) {{ Load(x); }}\n{LAST}"))
-    assert START not in left_out(EARLIER.replace("[itemSlot * kRows", "[half.halfSlot * kRows"))
+    assert START not in left_out(EARLIER.replace("[itemSlot * kRows", "[taskHalf.halfSlot * kRows"))
     assert START in left_out(EARLIER.replace(old, new))
 
 

@@ -20,8 +20,8 @@ from attndsl.tile.scalars import free
 from attndsl.tile.statements import Earlier, KeepScalars, Let, Seq, Stage, Statement
 
 STRUCT, FUNCTION = "Half", "HalfOf"
-TAKEN, TAKEN_EARLIER = "half", "earlierHalf"
-"""The locals that hold the half of a step, and of an earlier one."""
+TAKEN, TAKEN_EARLIER = "taskHalf", "earlierHalf"
+"""The locals that hold the half of a step, and of an earlier one; ``half`` alone is a type of AscendC."""
 GIVEN = (STEP, ITEM_SLOT)
 """What the function takes besides the item."""
 

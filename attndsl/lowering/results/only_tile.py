@@ -44,10 +44,19 @@ def finishes_only_tiles(context: Context) -> bool:
     computation, b = context.computation, vector_buffers(context)
     stored = context.parameter(computation.output.name).dtype
     plain = all(isinstance(node, nodes.Cast) for node in computation.epilogue)
-    values = int((context.for_results().rows_per_step * context.padded_value_size).evaluate({}))
-    room = min(b.score.elements, b.prob.elements) >= values
-    lanes = int(context.rows_per_vector.value) * BLOCK_COPIES * int(STATISTIC_LANES.value)
-    return plain and stored == b.prob.dtype and room and b.lanes.elements >= lanes
+    return plain and stored == b.prob.dtype and all(room.evaluate({}) for room, _ in _rooms(context))
+
+
+def _rooms(context: Context) -> tuple[tuple[Expr, str], ...]:
+    """What has to have room for it, with what this means to who edits the schedule."""
+    b = vector_buffers(context)
+    step = context.for_results().rows_per_step * context.padded_value_size
+    statistic = context.rows_per_vector * BLOCK_COPIES * STATISTIC_LANES
+    return (
+        (step <= b.score.size, "the place of scores has room for a step of results"),
+        (step <= b.prob.size, "the place of probabilities has room for a step of results"),
+        (statistic <= b.lanes.size, "the place of folded lanes has room for a statistic of a vector core"),
+    )
 
 
 def of_several_tiles(context: Context) -> Expr | None:
@@ -57,6 +66,8 @@ def of_several_tiles(context: Context) -> Expr | None:
 
 def only_tile(context: Context) -> OnlyTile:
     """How an item of one tile ends."""
+    for room, meaning in _rooms(context):
+        context.inventory.require(room, meaning)
     return OnlyTile(
         store=lambda product, column, width: _store(context, product, column, width),
         finish=_statistics(context) if leave_with_items(context) else None,

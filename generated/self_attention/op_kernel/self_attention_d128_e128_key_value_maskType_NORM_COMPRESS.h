@@ -218,13 +218,13 @@ private:
                 cubeSteps_[slot].step = step;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 cubeSteps_[slot].keyPosition = keyPosition;
-                const Half half = HalfOf(work, step, itemSlot);
+                const Half taskHalf = HalfOf(work, step, itemSlot);
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (step < work.keySteps) {
-                    LoadQuery(work, half, step);
+                    LoadQuery(work, taskHalf, step);
                 }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
@@ -232,7 +232,7 @@ private:
                     AwaitProbabilities();
                 }
                 if (step < work.keySteps) {
-                    ScoreTile(work, half, keyPosition, step);
+                    ScoreTile(work, taskHalf, keyPosition, step);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.step < earlierWork.keySteps) {
                     const Half earlierHalf = HalfOf(earlierWork, earlier.step, earlier.itemSlot);
@@ -285,12 +285,12 @@ private:
                 itemsBegun_ += step == 0;
                 vectorSteps_[slot].step = step;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                const Half half = HalfOf(work, step, itemSlot);
+                const Half taskHalf = HalfOf(work, step, itemSlot);
                 if (step < work.halves) {
-                    StartRows(half);
+                    StartRows(taskHalf);
                 }
                 if (step < work.keySteps) {
-                    SoftmaxTile(work, half, step, slot);
+                    SoftmaxTile(work, taskHalf, step, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
@@ -474,24 +474,24 @@ private:
     }
 
     // Query rows of the half, at its first tile, from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void LoadQuery(const Item &work, const Half &taskHalf, int64_t step)
     {
-        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + taskHalf.halfOfTask) % kDoubleBuffer;
         auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
         if (step < work.halves) {
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             if (tiling_.queryIsScaled) {
                 LoadPositions(queryL1,
-                    scaledQueryGm_[(work.firstToken + half.firstQuery) * tiling_.queryStrideS
+                    scaledQueryGm_[(work.firstToken + taskHalf.firstQuery) * tiling_.queryStrideS
                         + work.firstHead * tiling_.queryStrideN],
-                    half.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                    tiling_.queryStrideN, half.rowFractals * kFractal);
+                    taskHalf.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, taskHalf.rowFractals * kFractal);
             } else {
                 LoadPositions(queryL1,
-                    queryGm_[(work.firstToken + half.firstQuery) * tiling_.queryStrideS
+                    queryGm_[(work.firstToken + taskHalf.firstQuery) * tiling_.queryStrideS
                         + work.firstHead * tiling_.queryStrideN],
-                    half.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                    tiling_.queryStrideN, half.rowFractals * kFractal);
+                    taskHalf.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                    tiling_.queryStrideN, taskHalf.rowFractals * kFractal);
             }
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
         }
@@ -510,7 +510,7 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, const Half &half, int64_t keyPosition,
+    __aicore__ inline void ScoreTile(const Item &work, const Half &taskHalf, int64_t keyPosition,
         int64_t step)
     {
         const int64_t tile = step / work.halves;
@@ -521,7 +521,7 @@ private:
                 + work.kvHead * tiling_.cacheKStrideK + firstKey * tiling_.cacheKStrideT;
         const int64_t newKeyTile =
             work.kvHead * tiling_.keyStrideK + (work.firstToken + firstKey) * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + taskHalf.halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
@@ -549,21 +549,23 @@ private:
                     LoadFractals(rightL0, keyL1,
                         CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                    for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
-                        const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
+                    for (int64_t band = 0; band < taskHalf.taskRows; band += kRowsPerBand) {
+                        const int64_t bandRows = MinOf(kRowsPerBand, taskHalf.taskRows - band);
                         const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                         const int64_t bandKeys =
                             MinOf(keys,
                                 RoundUp(MaxOf(1,
                                     MaxOf(0,
-                                        half.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                                        taskHalf.firstQuery + (band + bandRows - 1) / work.heads
+                                            + 1)
                                         - firstKey),
                                     kRepeatLanes));
                         if (n0 < bandKeys) {
                             auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                             WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                             LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
-                                bandFractals, CeilDiv(kPaddedHeadSize, kFractal), half.rowFractals);
+                                bandFractals, CeilDiv(kPaddedHeadSize, kFractal),
+                                taskHalf.rowFractals);
                             SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                             {
                                 auto productL0 =
@@ -601,7 +603,7 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, const Half &half, int64_t keyPosition,
+    __aicore__ inline void WeightedTile(const Item &work, const Half &taskHalf, int64_t keyPosition,
         int64_t step, int64_t slot)
     {
         const int64_t tile = step / work.halves;
@@ -613,7 +615,7 @@ private:
         const int64_t newValueTile =
             work.kvHead * tiling_.valueStrideK
                 + (work.firstToken + firstKey) * tiling_.valueStrideU;
-        if (half.halfOfTask == 0) {
+        if (taskHalf.halfOfTask == 0) {
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
             // to L1, where they stay for the other half, then to L0A and L0B
             const int64_t cachedRows = MaxOf(0, MinOf(keys, keyPosition - firstKey));
@@ -629,13 +631,13 @@ private:
             }
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready);
         }
-        for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
-            const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
+        for (int64_t band = 0; band < taskHalf.taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskHalf.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             const int64_t bandKeys =
                 MinOf(keys,
                     RoundUp(MaxOf(1,
-                        MaxOf(0, half.firstQuery + (band + bandRows - 1) / work.heads + 1)
+                        MaxOf(0, taskHalf.firstQuery + (band + bandRows - 1) / work.heads + 1)
                             - firstKey),
                         kRepeatLanes));
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
@@ -689,15 +691,16 @@ private:
                 if (step >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[RingRow(half.halfSlot, band) * kPaddedValueSize], productL0,
-                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(taskHalf.halfSlot, band) * kPaddedValueSize],
+                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
+                    bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         // The last use of valueL1 in this item: its slot may be filled again.
-        if (half.halfOfTask == work.halves - 1) {
+        if (taskHalf.halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
@@ -762,33 +765,33 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(const Half &half)
+    __aicore__ inline void StartRows(const Half &taskHalf)
     {
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[half.halfSlot * kRowsPerVector], float(kLowest), half.rows);
-            Duplicate(rowSum_[half.halfSlot * kRowsPerVector], 0.0f, half.rows);
+            Duplicate(rowMax_[taskHalf.halfSlot * kRowsPerVector], float(kLowest), taskHalf.rows);
+            Duplicate(rowSum_[taskHalf.halfSlot * kRowsPerVector], 0.0f, taskHalf.rows);
         }
     }
 
     // Scores of a step of rows: scaled and masked, -inf behind the last key.
-    __aicore__ inline void LoadScores(const Item &work, const Half &half, int64_t firstKey,
+    __aicore__ inline void LoadScores(const Item &work, const Half &taskHalf, int64_t firstKey,
         int64_t keys, int64_t r0, int64_t stepRows, int64_t span)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
         LoadRows(score,
-            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, half.rowBegin + r0) * kTileKeys],
+            scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, taskHalf.rowBegin + r0) * kTileKeys],
             stepRows, keys, kTileKeys, kTileKeys);
         SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
         // score * qkScale  (spec line 255)
         WaitFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
         Muls(score, score, float(tiling_.qkScale), span);
         // score = -inf where the query does not see the key  (spec line 186)
-        if (half.firstQuery + (half.rowBegin + r0) / work.heads + 1 < firstKey + keys) {
+        if (taskHalf.firstQuery + (taskHalf.rowBegin + r0) / work.heads + 1 < firstKey + keys) {
             PipeBarrier<PIPE_V>();
             for (int64_t row = 0; row < stepRows; ++row) {
                 const int64_t queryIndex =
-                    half.firstQuery + (half.rowBegin + r0 + row) / work.heads;
+                    taskHalf.firstQuery + (taskHalf.rowBegin + r0 + row) / work.heads;
                 FillInterval(score[row * kTileKeys],
                     MinOf(keys, MaxOf(0, queryIndex + 1 - firstKey)), keys, -__builtin_inff());
             }
@@ -802,7 +805,7 @@ private:
     }
 
     // Exponentials of a step of rows: folded for the sums of rows, and to the cube as its dtype.
-    __aicore__ inline void StoreProbabilities(const Half &half, int64_t slot, int64_t keys,
+    __aicore__ inline void StoreProbabilities(const Half &taskHalf, int64_t slot, int64_t keys,
         int64_t r0, int64_t stepRows, int64_t span)
     {
         auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
@@ -818,13 +821,13 @@ private:
         WaitFlag<HardEvent::MTE3_V>(kProbFree);
         Cast(prob_, score, RoundMode::CAST_RINT, span);
         SetAndWaitFlag<HardEvent::V_MTE3>(kProbReady);
-        StoreRows(probRingGm_[RingRow(slot, half.rowBegin + r0) * kTileKeys], prob_, stepRows, keys,
-            kTileKeys, kTileKeys);
+        StoreRows(probRingGm_[RingRow(slot, taskHalf.rowBegin + r0) * kTileKeys], prob_, stepRows,
+            keys, kTileKeys, kTileKeys);
         SetFlag<HardEvent::MTE3_V>(kProbFree);
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void SoftmaxTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         const int64_t tile = step / work.halves;
@@ -832,54 +835,56 @@ private:
         const int64_t keys =
             MinOf(MinOf(kTileKeys, work.keyEnd - firstKey),
                 RoundUp(MaxOf(1,
-                    MaxOf(0, half.firstQuery + half.lastBandRow / work.heads + 1) - firstKey),
+                    MaxOf(0, taskHalf.firstQuery + taskHalf.lastBandRow / work.heads + 1)
+                        - firstKey),
                     kRepeatLanes));
         CrossCoreWaitFlag(kScoreRingReady);
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             WaitFlag<HardEvent::S_V>(kStepSumFree);
             if (step >= work.halves) {
-                Duplicate(rescale_[slot * kRowsPerVector], 1.0f, half.rows);
+                Duplicate(rescale_[slot * kRowsPerVector], 1.0f, taskHalf.rows);
                 Duplicate(growth_[slot * (kRowsPerVector / kRowsPerStep * kBlockLanes)], 0.0f,
                     kRowsPerVector / kRowsPerStep * kBlockLanes);
-                if (RoundUp(half.rows, kRowsPerStep) > half.rows) {
+                if (RoundUp(taskHalf.rows, kRowsPerStep) > taskHalf.rows) {
                     PipeBarrier<PIPE_V>();
-                    Duplicate(sumBlocks_[half.rows * kBlockLanes], 0.0f,
-                        (RoundUp(half.rows, kRowsPerStep) - half.rows) * kBlockLanes);
+                    Duplicate(sumBlocks_[taskHalf.rows * kBlockLanes], 0.0f,
+                        (RoundUp(taskHalf.rows, kRowsPerStep) - taskHalf.rows) * kBlockLanes);
                 }
-                for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                    const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+                for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                     auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
                     const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                     WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                    LoadScores(work, half, firstKey, keys, r0, stepRows, span);
+                    LoadScores(work, taskHalf, firstKey, keys, r0, stepRows, span);
                     // score = exp(score - rowMax)
                     PipeBarrier<PIPE_V>();
-                    SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + half.halfSlot * kRowsPerVector],
-                        kRowsPerStep);
+                    SpreadOverBlocks<2>(rowBlocks_,
+                        rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], kRowsPerStep);
                     PipeBarrier<PIPE_V>();
                     SubRows<2>(score, rowBlocks_, stepRows, keys, kTileKeys);
                     PipeBarrier<PIPE_V>();
                     Exp(score, score, span);
-                    StoreProbabilities(half, slot, keys, r0, stepRows, span);
+                    StoreProbabilities(taskHalf, slot, keys, r0, stepRows, span);
                     SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                     scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                 }
                 PipeBarrier<PIPE_V>();
                 SumOfBlocks(tileSum_, sumBlocks_,
-                    CeilDiv(RoundUp(half.rows, kRowsPerStep), kBlockLanes), kRepeatLanes,
+                    CeilDiv(RoundUp(taskHalf.rows, kRowsPerStep), kBlockLanes), kRepeatLanes,
                     kBlockLanes, kRepeatLanes);
                 PipeBarrier<PIPE_V>();
-                WholeReduceMax(stepSum_, tileSum_, kRowsPerStep, CeilDiv(half.rows, kRowsPerStep),
-                    1, 1, kRowsPerStep / kBlockLanes, ReduceOrder::ORDER_ONLY_VALUE);
+                WholeReduceMax(stepSum_, tileSum_, kRowsPerStep,
+                    CeilDiv(taskHalf.rows, kRowsPerStep), 1, 1, kRowsPerStep / kBlockLanes,
+                    ReduceOrder::ORDER_ONLY_VALUE);
             } else {
-                Duplicate(stepSum_, 0.0f, CeilDiv(half.rows, kRowsPerStep));
+                Duplicate(stepSum_, 0.0f, CeilDiv(taskHalf.rows, kRowsPerStep));
             }
             SetFlag<HardEvent::V_S>(kStepSumReady);
             // the first tile of an item and, rarely, rows with NaN or a score far above their
             // maximum
             WaitFlag<HardEvent::V_S>(kStepSumReady);
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                 const bool aboveLimit = !(stepSum_.GetValue(r0 / kRowsPerStep) <= kLargestSum);
                 if (aboveLimit || step < work.halves) {
                     {
@@ -887,7 +892,7 @@ private:
                         const int64_t span =
                             (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
                         WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
-                        LoadScores(work, half, firstKey, keys, r0, stepRows, span);
+                        LoadScores(work, taskHalf, firstKey, keys, r0, stepRows, span);
                         // newMax = max(rowMax, row maximum of the tile less what it may grow by);
                         // rescale = rowMax - newMax
                         if (kFoldedLanes * kBlockLanes > keys) {
@@ -905,11 +910,11 @@ private:
                         Adds(tileStat_, tileStat_,
                             float(step >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
                         PipeBarrier<PIPE_V>();
-                        Max(newMax_, rowMax_[r0 + half.halfSlot * kRowsPerVector], tileStat_,
+                        Max(newMax_, rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], tileStat_,
                             stepRows);
                         PipeBarrier<PIPE_V>();
                         Sub(rescale_[slot * kRowsPerVector + r0],
-                            rowMax_[r0 + half.halfSlot * kRowsPerVector], newMax_, stepRows);
+                            rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], newMax_, stepRows);
                         // score = exp(score - newMax)
                         SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
                         PipeBarrier<PIPE_V>();
@@ -923,8 +928,9 @@ private:
                         // rescale = exp(rowMax - newMax)
                         Exp(rescale_[slot * kRowsPerVector + r0],
                             rescale_[slot * kRowsPerVector + r0], stepRows);
-                        CopyLanes(rowMax_[r0 + half.halfSlot * kRowsPerVector], newMax_, stepRows);
-                        StoreProbabilities(half, slot, keys, r0, stepRows, span);
+                        CopyLanes(rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], newMax_,
+                            stepRows);
+                        StoreProbabilities(taskHalf, slot, keys, r0, stepRows, span);
                         SetFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
                         scoreSlot_ = (scoreSlot_ + 1) % kDoubleBuffer;
                     }
@@ -937,24 +943,25 @@ private:
         }
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             PipeBarrier<PIPE_V>();
-            Mul(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], half.rows);
+            Mul(rowSum_[taskHalf.halfSlot * kRowsPerVector],
+                rowSum_[taskHalf.halfSlot * kRowsPerVector], rescale_[slot * kRowsPerVector],
+                taskHalf.rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
-                tileSum_, half.rows);
+            Add(rowSum_[taskHalf.halfSlot * kRowsPerVector],
+                rowSum_[taskHalf.halfSlot * kRowsPerVector], tileSum_, taskHalf.rows);
         }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void UpdateTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (step < work.steps - work.halves) {
-            if (half.rows > 0) {
+            if (taskHalf.rows > 0) {
                 WaitFlag<HardEvent::S_V>(kGrownFree);
                 CopyLanes(grown_,
                     growth_[(slot + work.halves) % kRing
@@ -963,14 +970,15 @@ private:
                 SetFlag<HardEvent::V_S>(kGrownReady);
                 // maxima grow rarely once an item has begun: the scalar unit looks where
                 WaitFlag<HardEvent::V_S>(kGrownReady);
-                for (int64_t s0 = 0; s0 < half.rows; s0 += kRowsPerStep) {
+                for (int64_t s0 = 0; s0 < taskHalf.rows; s0 += kRowsPerStep) {
                     const bool grew = !(grown_.GetValue(s0 / kRowsPerStep * kBlockLanes) >= 0);
                     if (grew) {
                         for (int64_t r0 = s0;
-                             r0 < MinOf(s0 + kRowsPerStep, half.rows);
+                             r0 < MinOf(s0 + kRowsPerStep, taskHalf.rows);
                              r0 += kResultRowsPerStep) {
-                            const int64_t stepRows = MinOf(kResultRowsPerStep, half.rows - r0);
-                            const int64_t ringRow = RingRow(half.halfSlot, half.rowBegin + r0);
+                            const int64_t stepRows = MinOf(kResultRowsPerStep, taskHalf.rows - r0);
+                            const int64_t ringRow =
+                                RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0);
                             WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                             WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                             LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
@@ -1000,23 +1008,24 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void WriteRows(const Item &work, const Half &taskHalf, int64_t step)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? half.rowBegin + half.rows : work.heads;
+        const int64_t runLength = work.heads == 1 ? taskHalf.rowBegin + taskHalf.rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kResultRowsPerStep) {
-                const int64_t stepRows = MinOf(kResultRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, taskHalf.rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + half.halfSlot * kRowsPerVector],
-                    rowSum_[r0 + half.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
+                Maxs(rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
+                    rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 if (step < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
@@ -1025,7 +1034,7 @@ private:
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<2>(resultBlocks_, rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial_, resultBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
@@ -1033,22 +1042,24 @@ private:
                 PipeBarrier<PIPE_V>();
                 Cast(result_, partial_, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
-                StoreRuns(outputGm_[(work.firstToken + half.firstQuery) * tiling_.outputStrideS
+                StoreRuns(outputGm_[(work.firstToken + taskHalf.firstQuery) * tiling_.outputStrideS
                     + work.firstHead * tiling_.outputStrideN],
-                    result_, half.rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
-                    tiling_.outputStrideN, tiling_.outputStrideS, kPaddedValueSize);
+                    result_, taskHalf.rowBegin + r0, stepRows, runLength, work.heads,
+                    tiling_.valueDim, tiling_.outputStrideN, tiling_.outputStrideS,
+                    kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
                 SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kResultRowsPerStep) {
-                const int64_t stepRows = MinOf(kResultRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kResultRowsPerStep) {
+                const int64_t stepRows = MinOf(kResultRowsPerStep, taskHalf.rows - r0);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (step < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
@@ -1057,20 +1068,21 @@ private:
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
-                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kResultRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
-                for (int64_t run = (half.rowBegin + r0) / runLength;
-                     run < CeilDiv(half.rowBegin + r0 + stepRows, runLength);
+                for (int64_t run = (taskHalf.rowBegin + r0) / runLength;
+                     run < CeilDiv(taskHalf.rowBegin + r0 + stepRows, runLength);
                      ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (half.rowBegin + r0));
+                    const int64_t row = MaxOf(0, run * runLength - (taskHalf.rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (half.rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (half.rowBegin + r0 + row) % work.heads;
+                        MinOf(stepRows, (run + 1) * runLength - (taskHalf.rowBegin + r0)) - row;
+                    const int64_t head =
+                        work.firstHead + (taskHalf.rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex =
-                        half.firstQuery + (half.rowBegin + r0 + row) / work.heads;
+                        taskHalf.firstQuery + (taskHalf.rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;

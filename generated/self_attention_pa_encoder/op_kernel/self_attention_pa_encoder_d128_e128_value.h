@@ -185,13 +185,13 @@ private:
                 cubeSteps_[slot].step = step;
                 cubeSteps_[slot].itemSlot = itemSlot;
                 cubeSteps_[slot].keyStart = keyStart;
-                const Half half = HalfOf(work, step, itemSlot);
+                const Half taskHalf = HalfOf(work, step, itemSlot);
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (step < work.keySteps) {
-                    LoadQuery(work, half, step);
+                    LoadQuery(work, taskHalf, step);
                 }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
@@ -199,7 +199,7 @@ private:
                     AwaitProbabilities();
                 }
                 if (step < work.keySteps) {
-                    ScoreTile(work, half, keyStart, step);
+                    ScoreTile(work, taskHalf, keyStart, step);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.step < earlierWork.keySteps) {
                     const Half earlierHalf = HalfOf(earlierWork, earlier.step, earlier.itemSlot);
@@ -248,12 +248,12 @@ private:
                 itemsBegun_ += step == 0;
                 vectorSteps_[slot].step = step;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                const Half half = HalfOf(work, step, itemSlot);
+                const Half taskHalf = HalfOf(work, step, itemSlot);
                 if (step < work.halves) {
-                    StartRows(half);
+                    StartRows(taskHalf);
                 }
                 if (step < work.keySteps) {
-                    SoftmaxTile(work, half, step, slot);
+                    SoftmaxTile(work, taskHalf, step, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
@@ -417,17 +417,17 @@ private:
     }
 
     // Query rows of the half, at its first tile, from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void LoadQuery(const Item &work, const Half &taskHalf, int64_t step)
     {
-        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + taskHalf.halfOfTask) % kDoubleBuffer;
         auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
         if (step < work.halves) {
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             LoadPositions(queryL1,
-                queryGm_[(work.firstToken + half.firstQuery) * tiling_.queryStrideS
+                queryGm_[(work.firstToken + taskHalf.firstQuery) * tiling_.queryStrideS
                     + work.firstHead * tiling_.queryStrideN],
-                half.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
-                tiling_.queryStrideN, half.rowFractals * kFractal);
+                taskHalf.queries, work.heads, tiling_.headDim, tiling_.queryStrideS,
+                tiling_.queryStrideN, taskHalf.rowFractals * kFractal);
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
         }
     }
@@ -445,7 +445,7 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, const Half &half, int64_t keyStart,
+    __aicore__ inline void ScoreTile(const Item &work, const Half &taskHalf, int64_t keyStart,
         int64_t step)
     {
         const int64_t tile = step / work.halves;
@@ -453,7 +453,7 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t keyTile =
             work.kvHead * tiling_.keyStrideK + (keyStart + firstKey) * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + taskHalf.halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
@@ -470,13 +470,13 @@ private:
                     LoadFractals(rightL0, keyL1,
                         CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                    for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
-                        const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
+                    for (int64_t band = 0; band < taskHalf.taskRows; band += kRowsPerBand) {
+                        const int64_t bandRows = MinOf(kRowsPerBand, taskHalf.taskRows - band);
                         const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                         auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
-                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), half.rowFractals);
+                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), taskHalf.rowFractals);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
                             auto productL0 =
@@ -513,7 +513,7 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, const Half &half, int64_t keyStart,
+    __aicore__ inline void WeightedTile(const Item &work, const Half &taskHalf, int64_t keyStart,
         int64_t step, int64_t slot)
     {
         const int64_t tile = step / work.halves;
@@ -521,15 +521,15 @@ private:
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         const int64_t valueTile =
             work.kvHead * tiling_.valueStrideK + (keyStart + firstKey) * tiling_.valueStrideU;
-        if (half.halfOfTask == 0) {
+        if (taskHalf.halfOfTask == 0) {
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
             // to L1, where they stay for the other half, then to L0A and L0B
             LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
                 tiling_.valueStrideU, RoundUp(keys, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready);
         }
-        for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
-            const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
+        for (int64_t band = 0; band < taskHalf.taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskHalf.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -585,15 +585,16 @@ private:
                 if (step >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[RingRow(half.halfSlot, band) * kPaddedValueSize], productL0,
-                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(taskHalf.halfSlot, band) * kPaddedValueSize],
+                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
+                    bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         // The last use of valueL1 in this item: its slot may be filled again.
-        if (half.halfOfTask == work.halves - 1) {
+        if (taskHalf.halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
@@ -622,30 +623,30 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(const Half &half)
+    __aicore__ inline void StartRows(const Half &taskHalf)
     {
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[half.halfSlot * kRowsPerVector], float(kLowest), half.rows);
-            Duplicate(rowSum_[half.halfSlot * kRowsPerVector], 0.0f, half.rows);
+            Duplicate(rowMax_[taskHalf.halfSlot * kRowsPerVector], float(kLowest), taskHalf.rows);
+            Duplicate(rowSum_[taskHalf.halfSlot * kRowsPerVector], 0.0f, taskHalf.rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void SoftmaxTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         const int64_t tile = step / work.halves;
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
-        for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+        for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+            const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, half.rowBegin + r0) * kTileKeys],
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, taskHalf.rowBegin + r0) * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             // score * qkScale  (spec line 255)
@@ -673,10 +674,10 @@ private:
             PipeBarrier<PIPE_V>();
             Adds(tileStat_, tileStat_, float(step >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + half.halfSlot * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + half.halfSlot * kRowsPerVector],
-                newMax_, stepRows);
+            Sub(rescale_[slot * kRowsPerVector + r0],
+                rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -689,7 +690,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + half.halfSlot * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -713,7 +714,7 @@ private:
                  column < MinOf(kRepeatLanes / kFractal, columnGroups);
                  ++column) {
                 StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                    + (half.rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    + (taskHalf.rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
                     prob_[column * kGroupPitch],
                     CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
                     kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
@@ -725,26 +726,27 @@ private:
         }
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(half.rows, kBlockLanes), kRepeatLanes,
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(taskHalf.rows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
-            Mul(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], half.rows);
+            Mul(rowSum_[taskHalf.halfSlot * kRowsPerVector],
+                rowSum_[taskHalf.halfSlot * kRowsPerVector], rescale_[slot * kRowsPerVector],
+                taskHalf.rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
-                tileSum_, half.rows);
+            Add(rowSum_[taskHalf.halfSlot * kRowsPerVector],
+                rowSum_[taskHalf.halfSlot * kRowsPerVector], tileSum_, taskHalf.rows);
         }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void UpdateTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (step < work.steps - work.halves) {
-            if (half.rows > 0) {
+            if (taskHalf.rows > 0) {
                 WaitFlag<HardEvent::S_V>(kGrownFree);
                 CopyLanes(grown_,
                     growth_[(slot + work.halves) % kRing
@@ -753,11 +755,11 @@ private:
                 SetFlag<HardEvent::V_S>(kGrownReady);
                 // maxima grow rarely once an item has begun: the scalar unit looks where
                 WaitFlag<HardEvent::V_S>(kGrownReady);
-                for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                    const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+                for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                     const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
                     if (grew) {
-                        const int64_t ringRow = RingRow(half.halfSlot, half.rowBegin + r0);
+                        const int64_t ringRow = RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0);
                         auto partial =
                             View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
@@ -789,24 +791,25 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void WriteRows(const Item &work, const Half &taskHalf, int64_t step)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? half.rowBegin + half.rows : work.heads;
+        const int64_t runLength = work.heads == 1 ? taskHalf.rowBegin + taskHalf.rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + half.halfSlot * kRowsPerVector],
-                    rowSum_[r0 + half.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
+                Maxs(rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
+                    rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 auto partial = View<float>(ub_, kPartialAt + partialSlot_ * kPartialSlotBytes);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2 + partialSlot_);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2 + partialSlot_);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken + partialSlot_);
                 if (step < work.keySteps) {
                     LoadRow(partial,
-                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
@@ -815,7 +818,7 @@ private:
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
@@ -825,9 +828,10 @@ private:
                     PipeBarrier<PIPE_V>();
                     Cast(result, partial, RoundMode::CAST_RINT, stepRows * kPaddedValueSize);
                     SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady + resultSlot_);
-                    StoreRuns(outputGm_[(work.firstToken + half.firstQuery) * tiling_.outputStrideS
+                    StoreRuns(
+                        outputGm_[(work.firstToken + taskHalf.firstQuery) * tiling_.outputStrideS
                         + work.firstHead * tiling_.outputStrideN],
-                        result, half.rowBegin + r0, stepRows, runLength, work.heads,
+                        result, taskHalf.rowBegin + r0, stepRows, runLength, work.heads,
                         tiling_.valueDim, tiling_.outputStrideN, tiling_.outputStrideS,
                         kPaddedValueSize);
                     SetFlag<HardEvent::MTE3_V>(kResultFree + resultSlot_);
@@ -839,15 +843,16 @@ private:
                 partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
             }
         } else {
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                 auto maxOut = View<float>(ub_, kMaxOutAt + maxOutSlot_ * kMaxOutSlotBytes);
                 auto sumOut = View<float>(ub_, kSumOutAt + maxOutSlot_ * kSumOutSlotBytes);
                 auto rowsOut = View<float>(ub_, kRowsOutAt + maxOutSlot_ * kRowsOutSlotBytes);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + maxOutSlot_);
                 if (step < work.keySteps) {
                     LoadRow(rowsOut,
-                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
@@ -856,20 +861,21 @@ private:
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(maxOut, rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(sumOut, rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady + maxOutSlot_);
-                for (int64_t run = (half.rowBegin + r0) / runLength;
-                     run < CeilDiv(half.rowBegin + r0 + stepRows, runLength);
+                for (int64_t run = (taskHalf.rowBegin + r0) / runLength;
+                     run < CeilDiv(taskHalf.rowBegin + r0 + stepRows, runLength);
                      ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (half.rowBegin + r0));
+                    const int64_t row = MaxOf(0, run * runLength - (taskHalf.rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (half.rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (half.rowBegin + r0 + row) % work.heads;
+                        MinOf(stepRows, (run + 1) * runLength - (taskHalf.rowBegin + r0)) - row;
+                    const int64_t head =
+                        work.firstHead + (taskHalf.rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex =
-                        half.firstQuery + (half.rowBegin + r0 + row) / work.heads;
+                        taskHalf.firstQuery + (taskHalf.rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.firstToken + queryIndex) * tiling_.queryHeads + head;

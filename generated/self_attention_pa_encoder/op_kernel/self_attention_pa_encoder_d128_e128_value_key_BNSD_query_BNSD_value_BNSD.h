@@ -193,13 +193,13 @@ private:
                 itemsBegun_ += step == 0;
                 cubeSteps_[slot].step = step;
                 cubeSteps_[slot].itemSlot = itemSlot;
-                const Half half = HalfOf(work, step, itemSlot);
+                const Half taskHalf = HalfOf(work, step, itemSlot);
                 // The first kPrefetch steps have no earlier one, and do not look at it.
                 const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
                 const CubeStep &earlier = cubeSteps_[earlierSlot];
                 const Item &earlierWork = items_[earlier.itemSlot];
                 if (step < work.keySteps) {
-                    LoadQuery(work, half, step);
+                    LoadQuery(work, taskHalf, step);
                 }
                 if (stepsBegun_ <= kPrefetch) {
                     AwaitSlot();
@@ -207,7 +207,7 @@ private:
                     AwaitProbabilities();
                 }
                 if (step < work.keySteps) {
-                    ScoreTile(work, half, step);
+                    ScoreTile(work, taskHalf, step);
                 }
                 if (stepsBegun_ > kPrefetch && earlier.step < earlierWork.keySteps) {
                     const Half earlierHalf = HalfOf(earlierWork, earlier.step, earlier.itemSlot);
@@ -252,12 +252,12 @@ private:
                 itemsBegun_ += step == 0;
                 vectorSteps_[slot].step = step;
                 vectorSteps_[slot].itemSlot = itemSlot;
-                const Half half = HalfOf(work, step, itemSlot);
+                const Half taskHalf = HalfOf(work, step, itemSlot);
                 if (step < work.halves) {
-                    StartRows(half);
+                    StartRows(taskHalf);
                 }
                 if (step < work.keySteps) {
-                    SoftmaxTile(work, half, step, slot);
+                    SoftmaxTile(work, taskHalf, step, slot);
                 }
                 if (stepsBegun_ > kPrefetch) {
                     const int64_t earlierSlot = (slot + kRing - kPrefetch) % kRing;
@@ -391,9 +391,9 @@ private:
     }
 
     // Query rows of the half, at its first tile, from global memory to L1.
-    __aicore__ inline void LoadQuery(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void LoadQuery(const Item &work, const Half &taskHalf, int64_t step)
     {
-        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + taskHalf.halfOfTask) % kDoubleBuffer;
         auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
         if (step < work.halves) {
             WaitFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
@@ -401,17 +401,17 @@ private:
                 LoadNz(queryL1,
                     queryGm_[work.batch * tiling_.queryStrideB
                         + work.firstHead * tiling_.queryStrideN
-                        + half.firstQuery * tiling_.queryStrideQ],
-                    half.queries, tiling_.headDim, tiling_.queryStrideQ,
-                    half.rowFractals * kFractal);
+                        + taskHalf.firstQuery * tiling_.queryStrideQ],
+                    taskHalf.queries, tiling_.headDim, tiling_.queryStrideQ,
+                    taskHalf.rowFractals * kFractal);
             } else {
-                for (int64_t position = 0; position < half.queries; ++position) {
+                for (int64_t position = 0; position < taskHalf.queries; ++position) {
                     LoadNzOfAnyPitch(queryL1[position * work.heads * kFractal],
                         queryGm_[work.batch * tiling_.queryStrideB
                             + work.firstHead * tiling_.queryStrideN
-                            + (half.firstQuery + position) * tiling_.queryStrideQ],
+                            + (taskHalf.firstQuery + position) * tiling_.queryStrideQ],
                         work.heads, tiling_.headDim, tiling_.queryStrideN,
-                        half.rowFractals * kFractal);
+                        taskHalf.rowFractals * kFractal);
                 }
             }
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kQueryL1Ready + querySlot);
@@ -431,7 +431,7 @@ private:
     }
 
     // Scores of one key tile, query times keys transposed, to their ring slot.
-    __aicore__ inline void ScoreTile(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void ScoreTile(const Item &work, const Half &taskHalf, int64_t step)
     {
         const int64_t tile = step / work.halves;
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
@@ -439,7 +439,7 @@ private:
         const int64_t keyTile =
             work.batch * tiling_.keyStrideB + work.kvHead * tiling_.keyStrideK
                 + firstKey * tiling_.keyStrideU;
-        const int64_t querySlot = (itemsBegun_ * work.halves + half.halfOfTask) % kDoubleBuffer;
+        const int64_t querySlot = (itemsBegun_ * work.halves + taskHalf.halfOfTask) % kDoubleBuffer;
         {
             auto queryL1 = View<T>(l1_, kQueryL1At + querySlot * kQueryL1SlotBytes);
             for (int64_t n0 = 0; n0 < keys; n0 += kBaseN) {
@@ -456,13 +456,13 @@ private:
                     LoadFractals(rightL0, keyL1,
                         CeilDiv(kPaddedHeadSize, kFractal) * CeilDiv(cols, kFractal), 1);
                     SetAndWaitFlag<HardEvent::MTE1_M>(kRightL0Ready + rightL0Slot_);
-                    for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
-                        const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
+                    for (int64_t band = 0; band < taskHalf.taskRows; band += kRowsPerBand) {
+                        const int64_t bandRows = MinOf(kRowsPerBand, taskHalf.taskRows - band);
                         const int64_t bandFractals = CeilDiv(bandRows, kFractal);
                         auto leftL0 = View<T>(l0a_, kLeftL0At + leftL0Slot_ * kLeftL0SlotBytes);
                         WaitFlag<HardEvent::M_MTE1>(kLeftL0Free + leftL0Slot_);
                         LoadLeft(leftL0, queryL1[band / kFractal * (kFractal * kFractal)],
-                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), half.rowFractals);
+                            bandFractals, CeilDiv(kPaddedHeadSize, kFractal), taskHalf.rowFractals);
                         SetAndWaitFlag<HardEvent::MTE1_M>(kLeftL0Ready + leftL0Slot_);
                         {
                             auto productL0 =
@@ -499,7 +499,7 @@ private:
     }
 
     // Weighted sum of one tile's values, probabilities times values, to its ring slot.
-    __aicore__ inline void WeightedTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void WeightedTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         const int64_t tile = step / work.halves;
@@ -508,15 +508,15 @@ private:
         const int64_t valueTile =
             work.batch * tiling_.valueStrideB + work.kvHead * tiling_.valueStrideK
                 + firstKey * tiling_.valueStrideU;
-        if (half.halfOfTask == 0) {
+        if (taskHalf.halfOfTask == 0) {
             WaitFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
             // to L1, where they stay for the other half, then to L0A and L0B
             LoadNzOfAnyPitch(valueL1_, valueGm_[valueTile], keys, tiling_.valueDim,
                 tiling_.valueStrideU, RoundUp(keys, kFractal));
             SetAndWaitFlag<HardEvent::MTE2_MTE1>(kValueL1Ready);
         }
-        for (int64_t band = 0; band < half.taskRows; band += kRowsPerBand) {
-            const int64_t bandRows = MinOf(kRowsPerBand, half.taskRows - band);
+        for (int64_t band = 0; band < taskHalf.taskRows; band += kRowsPerBand) {
+            const int64_t bandRows = MinOf(kRowsPerBand, taskHalf.taskRows - band);
             const int64_t bandFractals = CeilDiv(bandRows, kFractal);
             auto productL0 = View<float>(l0c_, kProductL0At + productL0Slot_ * kProductL0SlotBytes);
             WaitFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
@@ -572,15 +572,16 @@ private:
                 if (step >= work.halves) {
                     SetAtomicAdd<float>();
                 }
-                StoreProduct(outRingGm_[RingRow(half.halfSlot, band) * kPaddedValueSize], productL0,
-                    bandRows, kPaddedValueSize, kPaddedValueSize, bandFractals * kFractal);
+                StoreProduct(outRingGm_[RingRow(taskHalf.halfSlot, band) * kPaddedValueSize],
+                    productL0, bandRows, kPaddedValueSize, kPaddedValueSize,
+                    bandFractals * kFractal);
                 SetAtomicNone();
             }
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
         // The last use of valueL1 in this item: its slot may be filled again.
-        if (half.halfOfTask == work.halves - 1) {
+        if (taskHalf.halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
@@ -609,30 +610,30 @@ private:
     }
 
     // Rows have seen no key: the first tile is merged like all others.
-    __aicore__ inline void StartRows(const Half &half)
+    __aicore__ inline void StartRows(const Half &taskHalf)
     {
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             PipeBarrier<PIPE_V>();
-            Duplicate(rowMax_[half.halfSlot * kRowsPerVector], float(kLowest), half.rows);
-            Duplicate(rowSum_[half.halfSlot * kRowsPerVector], 0.0f, half.rows);
+            Duplicate(rowMax_[taskHalf.halfSlot * kRowsPerVector], float(kLowest), taskHalf.rows);
+            Duplicate(rowSum_[taskHalf.halfSlot * kRowsPerVector], 0.0f, taskHalf.rows);
         }
     }
 
     // Online softmax of one tile: scores in, probabilities out, row maxima and sums updated.
-    __aicore__ inline void SoftmaxTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void SoftmaxTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         const int64_t tile = step / work.halves;
         const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
         const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey);
         CrossCoreWaitFlag(kScoreRingReady);
-        for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-            const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+        for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+            const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
             auto score = View<float>(ub_, kScoreAt + scoreSlot_ * kScoreSlotBytes);
             const int64_t span = (stepRows - 1) * kTileKeys + RoundUp(keys, kRepeatLanes);
             WaitFlag<HardEvent::V_MTE2>(kScoreFree + scoreSlot_);
             LoadRows(score,
-                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, half.rowBegin + r0) * kTileKeys],
+                scoreRingGm_[RingRow(stepsBegun_ % kPrefetch, taskHalf.rowBegin + r0) * kTileKeys],
                 stepRows, keys, kTileKeys, kTileKeys);
             SetFlag<HardEvent::MTE2_V>(kScoreReady + scoreSlot_);
             // score * qkScale  (spec line 255)
@@ -660,10 +661,10 @@ private:
             PipeBarrier<PIPE_V>();
             Adds(tileStat_, tileStat_, float(step >= work.halves ? -kGrowthLimit : 0.0f), stepRows);
             PipeBarrier<PIPE_V>();
-            Max(newMax_, rowMax_[r0 + half.halfSlot * kRowsPerVector], tileStat_, stepRows);
+            Max(newMax_, rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], tileStat_, stepRows);
             PipeBarrier<PIPE_V>();
-            Sub(rescale_[slot * kRowsPerVector + r0], rowMax_[r0 + half.halfSlot * kRowsPerVector],
-                newMax_, stepRows);
+            Sub(rescale_[slot * kRowsPerVector + r0],
+                rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], newMax_, stepRows);
             // score = exp(score - newMax)
             SpreadOverBlocks<2>(rowBlocks_, newMax_, kRowsPerStep);
             PipeBarrier<PIPE_V>();
@@ -676,7 +677,7 @@ private:
             // rescale = exp(rowMax - newMax)
             Exp(rescale_[slot * kRowsPerVector + r0], rescale_[slot * kRowsPerVector + r0],
                 stepRows);
-            CopyLanes(rowMax_[r0 + half.halfSlot * kRowsPerVector], newMax_, stepRows);
+            CopyLanes(rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector], newMax_, stepRows);
             // each row's sum folded to 8 lanes, reduced once after the loop
             if (kFoldedLanes * kBlockLanes > keys) {
                 Duplicate(lanes_, 0.0f, stepRows * kFoldedLanes);
@@ -700,7 +701,7 @@ private:
                  column < MinOf(kRepeatLanes / kFractal, columnGroups);
                  ++column) {
                 StoreRows(probRingGm_[slot * tiling_.rowsPerTask * kTileKeys
-                    + (half.rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
+                    + (taskHalf.rowBegin + r0 + column * tiling_.rowsPerTask) * kFractal],
                     prob_[column * kGroupPitch],
                     CeilDiv(columnGroups - column, kRepeatLanes / kFractal), stepRows * kFractal,
                     kRepeatLanes / kFractal * tiling_.rowsPerTask * kFractal,
@@ -712,26 +713,27 @@ private:
         }
         CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kProbRingReady);
         // rowSum = rowSum * rescale + row sum of the tile
-        if (half.rows > 0) {
+        if (taskHalf.rows > 0) {
             PipeBarrier<PIPE_V>();
-            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(half.rows, kBlockLanes), kRepeatLanes,
+            SumOfBlocks(tileSum_, sumBlocks_, CeilDiv(taskHalf.rows, kBlockLanes), kRepeatLanes,
                 kBlockLanes, kRepeatLanes);
-            Mul(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
-                rescale_[slot * kRowsPerVector], half.rows);
+            Mul(rowSum_[taskHalf.halfSlot * kRowsPerVector],
+                rowSum_[taskHalf.halfSlot * kRowsPerVector], rescale_[slot * kRowsPerVector],
+                taskHalf.rows);
             PipeBarrier<PIPE_V>();
-            Add(rowSum_[half.halfSlot * kRowsPerVector], rowSum_[half.halfSlot * kRowsPerVector],
-                tileSum_, half.rows);
+            Add(rowSum_[taskHalf.halfSlot * kRowsPerVector],
+                rowSum_[taskHalf.halfSlot * kRowsPerVector], tileSum_, taskHalf.rows);
         }
     }
 
     // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
     // the cube waits for.
-    __aicore__ inline void UpdateTile(const Item &work, const Half &half, int64_t step,
+    __aicore__ inline void UpdateTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
         CrossCoreWaitFlag(kOutRingReady);
         if (step < work.steps - work.halves) {
-            if (half.rows > 0) {
+            if (taskHalf.rows > 0) {
                 WaitFlag<HardEvent::S_V>(kGrownFree);
                 CopyLanes(grown_,
                     growth_[(slot + work.halves) % kRing
@@ -740,11 +742,11 @@ private:
                 SetFlag<HardEvent::V_S>(kGrownReady);
                 // maxima grow rarely once an item has begun: the scalar unit looks where
                 WaitFlag<HardEvent::V_S>(kGrownReady);
-                for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                    const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+                for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                    const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                     const bool grew = !(grown_.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);
                     if (grew) {
-                        const int64_t ringRow = RingRow(half.halfSlot, half.rowBegin + r0);
+                        const int64_t ringRow = RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0);
                         WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                         WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                         LoadRow(partial_, outRingGm_[ringRow * kPaddedValueSize],
@@ -773,23 +775,24 @@ private:
     }
 
     // Rows of a finished item: normalized to the output, or stored as a partial of their key split.
-    __aicore__ inline void WriteRows(const Item &work, const Half &half, int64_t step)
+    __aicore__ inline void WriteRows(const Item &work, const Half &taskHalf, int64_t step)
     {
         // rows are stored by runs: the positions of a single head, or the heads of each
-        const int64_t runLength = work.heads == 1 ? half.rowBegin + half.rows : work.heads;
+        const int64_t runLength = work.heads == 1 ? taskHalf.rowBegin + taskHalf.rows : work.heads;
         if (tiling_.splits == 1) {
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                 // result = partial / rowSum; a row without keys has sum 0 and gives zeros
                 PipeBarrier<PIPE_V>();
-                Maxs(rowSum_[r0 + half.halfSlot * kRowsPerVector],
-                    rowSum_[r0 + half.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
+                Maxs(rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
+                    rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector], float(kSmallest), stepRows);
                 WaitFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
                 SetFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 if (step < work.keySteps) {
                     LoadRow(partial_,
-                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
@@ -798,7 +801,7 @@ private:
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<2>(rowBlocks_, rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 PipeBarrier<PIPE_V>();
                 DivRows<2>(partial_, rowBlocks_, stepRows, kPaddedValueSize, kPaddedValueSize);
@@ -808,21 +811,23 @@ private:
                 SetAndWaitFlag<HardEvent::V_MTE3>(kResultReady);
                 StoreRuns(outputGm_[work.batch * tiling_.outputStrideB
                     + work.firstHead * tiling_.outputStrideN
-                    + half.firstQuery * tiling_.outputStrideQ],
-                    result_, half.rowBegin + r0, stepRows, runLength, work.heads, tiling_.valueDim,
-                    tiling_.outputStrideN, tiling_.outputStrideQ, kPaddedValueSize);
+                    + taskHalf.firstQuery * tiling_.outputStrideQ],
+                    result_, taskHalf.rowBegin + r0, stepRows, runLength, work.heads,
+                    tiling_.valueDim, tiling_.outputStrideN, tiling_.outputStrideQ,
+                    kPaddedValueSize);
                 SetFlag<HardEvent::MTE3_V>(kResultFree);
                 SetFlag<HardEvent::V_MTE2>(kPartialFreeVMte2);
                 WaitFlag<HardEvent::MTE2_MTE3>(kPartialTaken);
                 SetFlag<HardEvent::MTE3_MTE2>(kPartialFreeMte3Mte2);
             }
         } else {
-            for (int64_t r0 = 0; r0 < half.rows; r0 += kRowsPerStep) {
-                const int64_t stepRows = MinOf(kRowsPerStep, half.rows - r0);
+            for (int64_t r0 = 0; r0 < taskHalf.rows; r0 += kRowsPerStep) {
+                const int64_t stepRows = MinOf(kRowsPerStep, taskHalf.rows - r0);
                 WaitFlag<HardEvent::MTE3_MTE2>(kMaxOutFree);
                 if (step < work.keySteps) {
                     LoadRow(rowsOut_,
-                        outRingGm_[RingRow(half.halfSlot, half.rowBegin + r0) * kPaddedValueSize],
+                        outRingGm_[RingRow(taskHalf.halfSlot, taskHalf.rowBegin + r0)
+                            * kPaddedValueSize],
                         stepRows * kPaddedValueSize);
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
@@ -831,20 +836,21 @@ private:
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
-                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(maxOut_, rowMax_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kRowsPerStep);
-                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + half.halfSlot * kRowsPerVector],
+                SpreadOverBlocks<1>(sumOut_, rowSum_[r0 + taskHalf.halfSlot * kRowsPerVector],
                     kRowsPerStep);
                 SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
-                for (int64_t run = (half.rowBegin + r0) / runLength;
-                     run < CeilDiv(half.rowBegin + r0 + stepRows, runLength);
+                for (int64_t run = (taskHalf.rowBegin + r0) / runLength;
+                     run < CeilDiv(taskHalf.rowBegin + r0 + stepRows, runLength);
                      ++run) {
-                    const int64_t row = MaxOf(0, run * runLength - (half.rowBegin + r0));
+                    const int64_t row = MaxOf(0, run * runLength - (taskHalf.rowBegin + r0));
                     const int64_t runRows =
-                        MinOf(stepRows, (run + 1) * runLength - (half.rowBegin + r0)) - row;
-                    const int64_t head = work.firstHead + (half.rowBegin + r0 + row) % work.heads;
+                        MinOf(stepRows, (run + 1) * runLength - (taskHalf.rowBegin + r0)) - row;
+                    const int64_t head =
+                        work.firstHead + (taskHalf.rowBegin + r0 + row) % work.heads;
                     const int64_t queryIndex =
-                        half.firstQuery + (half.rowBegin + r0 + row) / work.heads;
+                        taskHalf.firstQuery + (taskHalf.rowBegin + r0 + row) / work.heads;
                     const int64_t partialRow =
                         work.split * tiling_.rowTotal
                             + (work.batch * tiling_.qRows + queryIndex) * tiling_.queryHeads + head;
