@@ -52,7 +52,8 @@ _Attentions = tuple[Context, ...]
 _Part = TypeVar("_Part")
 
 ONE_MORE = (
-    "One turn more than the block has items: it drains the pipeline. Unless there are none, it has one."
+    "One turn more than the block has items: it drains the pipeline. The plan launches no more blocks than "
+    "there are items; without items there is no turn."
 )
 
 _PLACE, _END = Symbol("place"), Symbol("placesEnd")

@@ -70,17 +70,17 @@ def test_flags_go_both_ways_by_the_tiles_of_an_item_alone() -> None:
     """The cube waits before it adds, once for all bands of rows; a last tile is not answered."""
     program = derive_flags(gathered())
     assert flags_in(stage(program, "WeightedTile"))[-2:] == [
-        ("wait outRingAgain", "tile > 0 and band == 0"),
+        ("wait outRingRescaled", "tile > 0 and band == 0"),
         ("set outRingReady", ""),
     ]
     assert flags_in(stage(program, "UpdateTile")) == [
         ("wait outRingReady", ""),
-        ("set outRingAgain", "tile < steps - 1"),
+        ("set outRingRescaled", "tile < steps - 1"),
     ]
     assert flags_in(stage(program, "WriteRows")) == []
     text = print_statement(stage(program, "WeightedTile"))
-    assert text.index("wait flag outRingAgain") < text.index("added if tile > 0")
-    assert "outRingAgain" not in derive_flags(gathered(sums="vector")).flags
+    assert text.index("wait flag outRingRescaled") < text.index("added if tile > 0")
+    assert "outRingRescaled" not in derive_flags(gathered(sums="vector")).flags
 
 
 def _without_a_condition(kind: type[Statement], name: str) -> Change:
@@ -155,7 +155,7 @@ def test_a_form_that_proves_nothing_is_refused(change: Change, said: str) -> Non
 def test_a_program_that_is_rebuilt_unchanged_is_taken() -> None:
     """The near twin of those above."""
     rebuilt = changed(gathered(), _of_loop(lambda loop: _with(loop, "UpdateTile", lags=2)))
-    assert "outRingAgain" in derive_flags(rebuilt).flags
+    assert "outRingRescaled" in derive_flags(rebuilt).flags
 
 
 # The proof --------------------------------------------------------------------------------------------------

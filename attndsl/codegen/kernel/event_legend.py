@@ -31,8 +31,8 @@ _SHARED = "Buffers with one lifetime share an event, named after the first."
 _FLAGS = "Cross-core flags. Ready: a slot of the ring is written."
 _KINDS: tuple[tuple[Callable[[str], bool], str], ...] = (
     (
-        lambda name: name.endswith("Again"),
-        "Again: the cube may add the sums of the item's next tile to its slot.",
+        lambda name: name.endswith("Rescaled"),
+        "Rescaled: the sums in a slot are rescaled where a maximum grew: the cube may add the next tile's.",
     ),
     (lambda name: name.endswith("Warm"), "Warm: L2 holds a slot, to which vector cores stored zeros."),
     (

@@ -128,7 +128,7 @@ def why_pipes_meet(branch: If) -> Iterator[str]:
     first, second = events[0].source.value, events[0].target.value
     if not events[0].name.endswith("Done"):
         names = " and ".join(dict.fromkeys(buffer.name for item in events for buffer in item.buffers))
-        yield f"// The last use of {names} in this item: its slot may be filled again."
+        yield f"// The last use of {names}: its slot may be filled again."
         return
     yield f"// Without rows the loop does not order {first} before {second}; the flag below needs that order."
 

@@ -98,7 +98,7 @@ def _running_sum(fold: Fold) -> Helper:
         "}",
         f"return {total};",
     )
-    doc = "The sum of the first lengths, counted up or down from where the last call ended."
+    doc = "The sum of the lengths in front, counted up or down from where the last call ended."
     return Helper(fold_function(fold), doc, "int64_t extent", lines, static=False, members=(end, total))
 
 

@@ -201,8 +201,8 @@ def rescale_sums(context: Context) -> Stage:
         "UpdateTile",
         Core.AIV,
         doc=(
-            "Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which the "
-            "cube waits for."
+            "Rescales the sums so far where the next tile has a larger maximum, before the cube adds that "
+            "tile's."
         ),
         body=seq(If(condition=is_followed(context), then=seq(looked), where=where)),
         where=where,
@@ -227,7 +227,7 @@ def load_sums(context: Context, target: Buffer) -> Statement:
     """The weighted sums of a step of an item's rows; 0 of an item without keys."""
     rows = whole(target, 0, STEP_ROWS * context.padded_value_size)
     load = LoadRows(dst=rows, src=_rows_of_item(context), where=context.where)
-    note = Note(text="an item without keys has one step, and no sums")
+    note = Note(text="an item without keys has no sums")
     fill = Fill(dst=rows, value=Const(0), where=context.where)
     none = Compare(">=", step_of_item(context), key_steps(context))
     return seq(

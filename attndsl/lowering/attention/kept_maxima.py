@@ -81,7 +81,7 @@ def by_kept_maxima(context: Context, kept: Step, taken: Step, sums: RowSums) -> 
     """
     b, where, step = vector_buffers(context), context.where, context.rows_of_scores
     steps, has_rows = ceil_div(ROWS, step), ROWS > 0
-    meaning = "a row whose sum is no larger has no weight that is too large"
+    meaning = "a row whose sum in a tile is no larger has no score kGrowthLimit above its maximum"
     most = context.inventory.constant("largestSum", _LARGEST_SUM, meaning)
     assert sums.of_tile is not None  # as sums are finished after the steps (KEPT_MAXIMA)
     by_step = sums.of_tile.region(0, steps, step, step)

@@ -89,7 +89,7 @@ def start_rows(context: Context) -> Stage:
     if softmax is None:
         doc = "Divisors of rows that have seen no key: the first tile is added like all others."
         return _start(context, "StartRows", _of_sums(context), doc)
-    sink, doc = softmax.sink, "Rows have seen no key: the first tile is merged like all others."
+    sink, doc = softmax.sink, "Rows have seen no key: the lowest maximum, no sum."
     if sink is not None:
         seeded = seq(_seeded(context, sink))
         once = context.schedule.split_kv == 1

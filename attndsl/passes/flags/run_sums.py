@@ -5,7 +5,7 @@ may change the slot between two iterations, and take the whole sum after the las
 writers, and a flag goes each way:
 
     Ready       the cube has added an iteration; the reading stage waits for it, as of every ring
-    Again       the vector cores have seen the sum and changed what they want: the next may be added
+    Rescaled    the vector cores have seen the sum and changed what they want: the next may be added
 
 The second one is raised in each iteration but a run's last, and awaited in each but its first, right before
 the store: both by the number of the iteration alone, so that no flag depends on data. The sums of a run come
@@ -71,7 +71,7 @@ class RunSums:
     @property
     def again(self) -> str:
         """The flag that says that the next iteration may be added."""
-        return f"{self.tensor.name}Again"
+        return f"{self.tensor.name}Rescaled"
 
     @property
     def is_later(self) -> Expr:

@@ -163,8 +163,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
@@ -224,8 +224,8 @@ private:
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree);
         SetFlag<HardEvent::MTE3_V>(kStatisticOutFree + 1);
         PrepareSelection();
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
@@ -558,7 +558,7 @@ private:
         }
     }
 
-    // Rows have seen no key: the first tile is merged like all others.
+    // Rows have seen no key: the lowest maximum, no sum.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {

@@ -83,6 +83,13 @@ static_assert(kMaxRows / kVectorCores % kResultRowsPerStep == 0,
     "kResultRowsPerStep divides the rows of a vector core");
 static_assert(kMergedPositions >= kBlockScoreLanes / kRepeatLanes,
     "the place of folded lanes has the merged lists of a step, or of a part");
+static_assert(kResultRowsPerStep * kPaddedValueSize
+    <= kRowsPerStep * kTileKeys + kRowsPerStep * 2 * kBlockLanes,
+    "the place of scores has room for a step of results");
+static_assert(kResultRowsPerStep * kPaddedValueSize <= kRepeatLanes / kFractal * kGroupPitch,
+    "the place of probabilities has room for a step of results");
+static_assert(kRowsPerVector * 2 * kBlockLanes <= kRowsPerStep * 2 * kFoldedLanes,
+    "the place of folded lanes has room for a statistic of a vector core");
 static_assert(kRowsPerVector % (kRowsPerStep * 2) == 0,
     "a vector core has whole steps of twice the rows");
 

@@ -172,8 +172,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
         const ItemOrder order = OrderOfItems();
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
             // The item takes this place when its first step begins.
@@ -228,8 +228,8 @@ private:
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
         const ItemOrder order = OrderOfItems();
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t placesEnd = order.itemsOfBlock + MinOf(order.itemsOfBlock, 1);
         for (int64_t place = 0; place < placesEnd; ++place) {
             // The item takes this place when its first step begins.
@@ -688,7 +688,7 @@ private:
         partialSlot_ = (partialSlot_ + 1) % kDoubleBuffer;
     }
 
-    // Rows have seen no key: the first tile is merged like all others.
+    // Rows have seen no key: the lowest maximum, no sum.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {

@@ -21,8 +21,8 @@
  *   AIC  AwaitProbabilities step t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          step t              sets kScoreRingReady
  *   AIV  SoftmaxTile        step t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile       step t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
- *   AIV  UpdateTile         step t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
+ *   AIC  WeightedTile       step t - kPrefetch  waits for kOutRingRescaled, sets kOutRingReady
+ *   AIV  UpdateTile         step t - kPrefetch  waits for kOutRingReady, sets kOutRingRescaled
  *   AIV  WriteRows          step t - kPrefetch  last tile of an item
  *   Two halves of a task take steps in turn: tile 0 of both, then tile 1 of both, and so on.
  *
@@ -42,7 +42,7 @@ namespace self_attention_d128_e128_key_value_maskType_NORM_COMPRESS {
 using namespace AscendC;
 
 constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
-// a row whose sum is no larger has no weight that is too large
+// a row whose sum in a tile is no larger has no score kGrowthLimit above its maximum
 constexpr float kLargestSum = 2900.0f;
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
@@ -97,11 +97,11 @@ constexpr int32_t kMaxOutReady = 5;  // V_MTE3, rowsOut, maxOut, sumOut
 constexpr int32_t kStepSumReady = 0;  // V_S, stepSum
 constexpr int32_t kGrownReady = 1;  // V_S, grown
 
-// Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
-// item's next tile to its slot. Warm: L2 holds a slot, to which vector cores stored zeros. Before:
-// all cores of a kind have done what comes before a stage. kProbRingReady also frees the tile's
-// slot of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of
-// the stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Rescaled: the sums in a slot are rescaled
+// where a maximum grew: the cube may add the next tile's. Warm: L2 holds a slot, to which vector
+// cores stored zeros. Before: all cores of a kind have done what comes before a stage.
+// kProbRingReady also frees the tile's slot of the score ring, which has kPrefetch slots. No other
+// flag frees a slot: in the order of the stages it is read before it is written again.
 constexpr uint16_t kOutRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
@@ -109,7 +109,7 @@ constexpr uint16_t kBeforeMergePartials = 3;
 constexpr uint16_t kAllScaleQuery = 4;
 constexpr uint16_t kScaledQueryReady = 5;
 constexpr uint16_t kScoreRingWarm = 6;
-constexpr uint16_t kOutRingAgain = 7;
+constexpr uint16_t kOutRingRescaled = 7;
 
 template <typename T>
 class SelfAttentionKernel : attndsl::KernelBase {
@@ -202,8 +202,8 @@ private:
         }
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         AwaitScaledQuery();
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -271,8 +271,8 @@ private:
         ReleaseScaledQuery();
         WarmScores();
         SetFlag<HardEvent::MTE3_V>(kAccumulatorFree);
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -446,7 +446,7 @@ private:
         return found;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
@@ -594,7 +594,7 @@ private:
                 SetFlag<HardEvent::MTE1_MTE2>(kKeyL1Free + keyL1Slot_);
                 keyL1Slot_ = (keyL1Slot_ + 1) % kDoubleBuffer;
             }
-            // The last use of queryL1 in this item: its slot may be filled again.
+            // The last use of queryL1: its slot may be filled again.
             if (step >= work.keySteps - work.halves) {
                 SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + querySlot);
             }
@@ -684,7 +684,7 @@ private:
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             if (step >= work.halves && band == 0) {
-                CrossCoreWaitFlag(kOutRingAgain);
+                CrossCoreWaitFlag(kOutRingRescaled);
             }
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             {
@@ -699,7 +699,7 @@ private:
             SetFlag<HardEvent::FIX_M>(kProductL0Free + productL0Slot_);
             productL0Slot_ = (productL0Slot_ + 1) % kDoubleBuffer;
         }
-        // The last use of valueL1 in this item: its slot may be filled again.
+        // The last use of valueL1: its slot may be filled again.
         if (taskHalf.halfOfTask == work.halves - 1) {
             SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         }
@@ -764,7 +764,7 @@ private:
         }
     }
 
-    // Rows have seen no key: the first tile is merged like all others.
+    // Rows have seen no key: the lowest maximum, no sum.
     __aicore__ inline void StartRows(const Half &taskHalf)
     {
         if (taskHalf.rows > 0) {
@@ -954,8 +954,8 @@ private:
         }
     }
 
-    // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
-    // the cube waits for.
+    // Rescales the sums so far where the next tile has a larger maximum, before the cube adds that
+    // tile's.
     __aicore__ inline void UpdateTile(const Item &work, const Half &taskHalf, int64_t step,
         int64_t slot)
     {
@@ -1003,7 +1003,7 @@ private:
                 }
                 SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
+            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingRescaled);
         }
     }
 
@@ -1030,7 +1030,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V);
                 if (step >= work.keySteps) {
-                    // an item without keys has one step, and no sums
+                    // an item without keys has no sums
                     Duplicate(partial_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
@@ -1064,7 +1064,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady);
                 if (step >= work.keySteps) {
-                    // an item without keys has one step, and no sums
+                    // an item without keys has no sums
                     Duplicate(rowsOut_, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();

@@ -20,8 +20,8 @@
  *   AIC  AwaitProbabilities tile t - kPrefetch  waits for kProbRingReady
  *   AIC  ScoreTile          tile t              sets kScoreRingReady
  *   AIV  SoftmaxTile        tile t              waits for kScoreRingReady, sets kProbRingReady
- *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingAgain, sets kOutRingReady
- *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingAgain
+ *   AIC  WeightedTile       tile t - kPrefetch  waits for kOutRingRescaled, sets kOutRingReady
+ *   AIV  UpdateTile         tile t - kPrefetch  waits for kOutRingReady, sets kOutRingRescaled
  *   AIV  WriteRows          tile t - kPrefetch  last tile of an item
  *
  * Written by attndsl from the operator's spec. Every event, barrier and flag is explicit: the
@@ -40,7 +40,7 @@ namespace self_attention_pa_encoder_d128_e128_value_maskType_SLIDING_WINDOW_COMP
 using namespace AscendC;
 
 constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
-// a row whose sum is no larger has no weight that is too large
+// a row whose sum in a tile is no larger has no score kGrowthLimit above its maximum
 constexpr float kLargestSum = 2900.0f;
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
@@ -89,17 +89,17 @@ constexpr int32_t kMaxOutReady = 6;  // V_MTE3, rowsOut, maxOut, sumOut: one id 
 constexpr int32_t kStepSumReady = 0;  // V_S, stepSum
 constexpr int32_t kGrownReady = 1;  // V_S, grown
 
-// Cross-core flags. Ready: a slot of the ring is written. Again: the cube may add the sums of the
-// item's next tile to its slot. Warm: L2 holds a slot, to which vector cores stored zeros. Before:
-// all cores of a kind have done what comes before a stage. kProbRingReady also frees the tile's
-// slot of the score ring, which has kPrefetch slots. No other flag frees a slot: in the order of
-// the stages it is read before it is written again.
+// Cross-core flags. Ready: a slot of the ring is written. Rescaled: the sums in a slot are rescaled
+// where a maximum grew: the cube may add the next tile's. Warm: L2 holds a slot, to which vector
+// cores stored zeros. Before: all cores of a kind have done what comes before a stage.
+// kProbRingReady also frees the tile's slot of the score ring, which has kPrefetch slots. No other
+// flag frees a slot: in the order of the stages it is read before it is written again.
 constexpr uint16_t kOutRingReady = 0;
 constexpr uint16_t kScoreRingReady = 1;
 constexpr uint16_t kProbRingReady = 2;
 constexpr uint16_t kBeforeMergePartials = 3;
 constexpr uint16_t kScoreRingWarm = 4;
-constexpr uint16_t kOutRingAgain = 5;
+constexpr uint16_t kOutRingRescaled = 5;
 
 template <typename T>
 class SelfAttentionPaEncoderKernel : attndsl::KernelBase {
@@ -174,8 +174,8 @@ private:
         SetFlag<HardEvent::MTE1_MTE2>(kValueL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free);
         SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + 1);
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -244,8 +244,8 @@ private:
         SetFlag<HardEvent::MTE3_MTE2>(kMaxOutFree + 1);
         WarmScores();
         SetFlag<HardEvent::MTE3_V>(kAccumulatorFree);
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -389,7 +389,7 @@ private:
         return found;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
@@ -402,7 +402,7 @@ private:
         return rowsBeforeSum_;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
@@ -595,7 +595,7 @@ private:
             }
             SetFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             if (tile > 0 && band == 0) {
-                CrossCoreWaitFlag(kOutRingAgain);
+                CrossCoreWaitFlag(kOutRingRescaled);
             }
             WaitFlag<HardEvent::M_FIX>(kProductL0Ready + productL0Slot_);
             {
@@ -635,7 +635,7 @@ private:
         }
     }
 
-    // Rows have seen no key: the first tile is merged like all others.
+    // Rows have seen no key: the lowest maximum, no sum.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
@@ -857,8 +857,8 @@ private:
         }
     }
 
-    // Rescales the sums of an item's tiles so far where the next tile has a larger maximum, which
-    // the cube waits for.
+    // Rescales the sums so far where the next tile has a larger maximum, before the cube adds that
+    // tile's.
     __aicore__ inline void UpdateTile(const Item &work, int64_t tile, int64_t slot,
         int64_t itemSlot, int64_t rowBegin, int64_t rows)
     {
@@ -902,7 +902,7 @@ private:
                 }
                 SetFlag<HardEvent::S_V>(kGrownFree);
             }
-            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingAgain);
+            CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingRescaled);
         }
     }
 
@@ -930,7 +930,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kPartialReadyMte2V + partialSlot_);
                 if (tile >= work.tiles) {
-                    // an item without keys has one step, and no sums
+                    // an item without keys has no sums
                     Duplicate(partial, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();
@@ -970,7 +970,7 @@ private:
                 }
                 SetAndWaitFlag<HardEvent::MTE2_V>(kRowsOutReady + maxOutSlot_);
                 if (tile >= work.tiles) {
-                    // an item without keys has one step, and no sums
+                    // an item without keys has no sums
                     Duplicate(rowsOut, 0.0f, stepRows * kPaddedValueSize);
                 }
                 PipeBarrier<PIPE_V>();

@@ -142,8 +142,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
@@ -200,8 +200,8 @@ private:
             SetFlag<HardEvent::V_MTE2>(kWholePartialFree + slot);
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
         }
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
             // The item takes this place when its first step begins.
@@ -301,7 +301,7 @@ private:
         return found;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
@@ -314,7 +314,7 @@ private:
         return rowsBeforeSum_;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
@@ -471,7 +471,7 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
-    // Rows have seen no key: the first tile is merged like all others.
+    // Rows have seen no key: the lowest maximum, no sum.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {

@@ -162,8 +162,8 @@ private:
             SetFlag<HardEvent::MTE1_MTE2>(kProbL1Free + slot);
             SetFlag<HardEvent::MTE1_MTE2>(kQueryL1Free + slot);
         }
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -221,8 +221,8 @@ private:
             SetFlag<HardEvent::MTE3_V>(kResultFree + slot);
             SetFlag<HardEvent::MTE3_V>(kMaxOutFree + slot);
         }
-        // One turn more than the block has items: it drains the pipeline. Unless there are none, it
-        // has one.
+        // One turn more than the block has items: it drains the pipeline. The plan launches no more
+        // blocks than there are items; without items there is no turn.
         const int64_t turnsEnd = tiling_.items + MinOf(tiling_.items, blockCount_);
         // A block takes its last item first: small tasks fill the pipeline.
         for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
@@ -347,7 +347,7 @@ private:
         return found;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t RowsBefore(int64_t extent)
     {
         for (; rowsBeforeEnd_ < extent; ++rowsBeforeEnd_) {
@@ -360,7 +360,7 @@ private:
         return rowsBeforeSum_;
     }
 
-    // The sum of the first lengths, counted up or down from where the last call ended.
+    // The sum of the lengths in front, counted up or down from where the last call ended.
     __aicore__ inline int64_t KeysBefore(int64_t extent)
     {
         for (; keysBeforeEnd_ < extent; ++keysBeforeEnd_) {
@@ -517,7 +517,7 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
     }
 
-    // Rows have seen no key: the first tile is merged like all others.
+    // Rows have seen no key: the lowest maximum, no sum.
     __aicore__ inline void StartRows(int64_t itemSlot, int64_t rows)
     {
         if (rows > 0) {
