@@ -223,7 +223,7 @@ _DEVICES: Mapping[str, Device] = {
         replace(_A2, name="ascend910b2", title="Ascend 910B2"),
         replace(_A2, name="ascend910b3", title="Ascend 910B3", aic=20),
         _B4,
-        # a die of the 910C: cores of Ascend910_9362 to _9392, the clock of _9391 and _9392
+        # a die of the 910C: cores of Ascend910_9381 to _9392, the clock of _9391 and _9392
         replace(_A2, name="atlas-a3", title="Atlas A3", clock=1.85e9),
     )
 }
