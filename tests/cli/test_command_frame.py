@@ -156,6 +156,7 @@ def answer(command, name):
     return _ANSWERS[name]
 
 
+@pytest.mark.sweep(fast=7)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_page_names_every_key_of_an_answer(command, name) -> None:
     _, found = answer(command, name)

@@ -138,6 +138,7 @@ def awkward(tmp_path_factory):
     return Projects(AWKWARD_OPERATORS, tmp_path_factory.mktemp("awkward"))
 
 
+@pytest.mark.sweep(fast=8)
 @needs_compiler
 @pytest.mark.parametrize("label", NASTY_OPERATORS)
 def test_nasty_texts_do_not_leave_their_place(label, nasty):
@@ -155,12 +156,14 @@ def test_nasty_texts_do_not_leave_their_place(label, nasty):
         assert "\x00" not in body and "\x1b" not in body and "\u2028" not in body, name
 
 
+@pytest.mark.sweep(fast=5)
 @needs_compiler
 @pytest.mark.parametrize("name", KEYWORD_OPERATORS)
 def test_keywords_become_identifiers(name, keywords):
     assert keywords.said[name] == (0, "")
 
 
+@pytest.mark.sweep(fast=5)
 @needs_compiler
 @pytest.mark.parametrize("label", AWKWARD_OPERATORS)
 def test_awkward_names_become_files_that_any_system_has(label, awkward):

@@ -131,6 +131,7 @@ def check(operator: Operator, call: dict[str, Array], backend: str) -> None:
     assert (error <= bound * (normal @ np.abs(value) + np.abs(exact)) + 1e-5).all()
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("steepest", [0.05, 4.0])
 @pytest.mark.parametrize(
     ("positions", "heads", "group"), [(2 * ROWS, 24, 1), (2 * ROWS - 31, 24, 1), (90, 8, 4)]

@@ -50,6 +50,7 @@ def check(operator: Operator, call: dict[str, Array], backend: str) -> None:
     np.testing.assert_allclose(lse[0], told, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.sweep(fast=3)
 @pytest.mark.parametrize("rise", [0.0, 0.2])
 @pytest.mark.parametrize("positions", [2 * ROWS, 2 * ROWS - 31, ROWS + 1])
 def test_rows_of_both_halves_are_exact(positions: int, rise: float, prompts: Operator) -> None:

@@ -69,7 +69,7 @@ def test_the_specs_are_right_without_a_mistake(right: str, tmp_path: Path) -> No
     compile_(right, tmp_path)
 
 
-@pytest.mark.sweep(fast=20)
+@pytest.mark.sweep(fast=12)
 @pytest.mark.parametrize("mistake", WITH_ONE_ANSWER, ids=names(WITH_ONE_ANSWER))
 def test_what_a_message_asks_for_lowers(mistake: Mistake, tmp_path: Path) -> None:
     compile_(mistake.mended_spec(), tmp_path)
