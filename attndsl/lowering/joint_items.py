@@ -56,6 +56,11 @@ ONE_MORE = (
     "there are items; without items there is no turn."
 )
 
+ONE_MORE_IF_ANY = (
+    "One turn more than the block has items: it drains the pipeline. A block without items of this attention "
+    "has no turn."
+)
+
 _PLACE, _END = Symbol("place"), Symbol("placesEnd")
 _BEFORE, _AFTER = Symbol("before"), Symbol("after")
 _BETWEEN, _SOONER, _OF_KEYS = Symbol("placesBetween"), Symbol("placesSooner"), Symbol("firstOfKeys")
