@@ -21,7 +21,7 @@ from typing import TypeVar
 from attndsl.base.errors import InternalError
 from attndsl.expr import Compare, Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.lowering.attention.cube_buffers import cube_buffers
-from attndsl.lowering.attention.item_turns import turn_of, turns
+from attndsl.lowering.attention.item_turns import ONE_MORE, turn_of, turns
 from attndsl.lowering.attention.seen_tiles import numbers_tiles
 from attndsl.lowering.attention.tile_slots import items_begun
 from attndsl.lowering.attention.warm_slots import warm_in_steps, warms_in_steps
@@ -50,16 +50,6 @@ from attndsl.tile.statements import (
 
 _Attentions = tuple[Context, ...]
 _Part = TypeVar("_Part")
-
-ONE_MORE = (
-    "One turn more than the block has items: it drains the pipeline. The plan launches no more blocks than "
-    "there are items; without items there is no turn."
-)
-
-ONE_MORE_IF_ANY = (
-    "One turn more than the block has items: it drains the pipeline. A block without items of this attention "
-    "has no turn."
-)
 
 _PLACE, _END = Symbol("place"), Symbol("placesEnd")
 _BEFORE, _AFTER = Symbol("before"), Symbol("after")

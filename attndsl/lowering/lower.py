@@ -21,14 +21,7 @@ from attndsl.lowering.context.modifiers import Modifier, Modifiers, share_loads_
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import ITEM, LOWEST, REPEAT_LANES, SMALLEST
 from attndsl.lowering.hoist_scalar_loads import hoist_scalar_loads
-from attndsl.lowering.joint_items import (
-    ONE_MORE,
-    ONE_MORE_IF_ANY,
-    ItemParts,
-    in_order,
-    joint_loop,
-    with_joint_items,
-)
+from attndsl.lowering.joint_items import ItemParts, in_order, joint_loop, with_joint_items
 from attndsl.lowering.match.computation import Computation
 from attndsl.lowering.match.resolve_schedule import limits_of
 from attndsl.lowering.match.schedule_options import Schedule
@@ -191,8 +184,7 @@ def _item_loop(given: PhaseInput) -> Statement:
     loop = For(
         var=turn_of(context), begin=bounds.begin, end=bounds.end, step=BLOCK_COUNT, body=body, over_items=True
     )
-    one_more = ONE_MORE_IF_ANY if context.attention_name else ONE_MORE
-    drained = [Note(text=one_more)] if context.continuous else []
+    drained = [Note(text=bounds.note)] if bounds.note else []
     backwards = [Note(text=_LAST_FIRST)] if context.last_first else []
     return seq(*drained, *bounds.scalars, *backwards, loop)
 

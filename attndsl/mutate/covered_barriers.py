@@ -31,9 +31,9 @@ _LAST_STEP = re.compile(
 )
 _PLACES_LAST = re.compile(r"\bItem items_\[kRing\];")
 _FINISH = re.compile(
-    r"if \((\w+)\.(?:tile|step) == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
+    r"if \((\w+)\.tile == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
     r"if \(\1\.tile < (\w+)\.tiles\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
-    r"if \(\1\.(?:tile|step) == \3\.steps - 1\)\s*\{"
+    r"if \(\1\.tile == \3\.steps - 1\)\s*\{"
 )
 
 

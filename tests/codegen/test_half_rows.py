@@ -45,7 +45,7 @@ def test_the_rows_of_a_half_are_computed_in_one_function() -> None:
     assert any(symbol.same(HALF) for symbol in found.members)
 
 
-def test_stages_take_what_they_need_of_the_half_of_their_step() -> None:
+def test_stages_take_the_half_of_their_step() -> None:
     """Of an earlier step in a branch that asks whether there is one: before, its item is none."""
     text = source(compiled())
     assert text.count("const Half taskHalf = HalfOf(work, step, itemSlot);") == 2, "one a core"

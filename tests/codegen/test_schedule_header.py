@@ -21,6 +21,7 @@ from attndsl.emulator.errors import CompileFailed
 from attndsl.execute.user_project import TooManyRows, UserProject
 from attndsl.expr import Named, ceil_div, maximum, minimum, round_up
 from attndsl.lowering.match.schedule_options import Legal
+from attndsl.spec.operator.operator import Operator
 from attndsl.tile.program import Constant, Requirement
 from tests.support.selection_cases import arguments
 
@@ -35,13 +36,13 @@ OTHERS = {"kRing": 2, "kBaseN": 64, "kBaseK": 64, "kMaxRows": 32}
 
 
 @lru_cache(maxsize=2)
-def files(request: KernelRequest = REQUEST) -> dict[str, str]:
-    (project,) = plan_projects(OPERATOR, request)
+def files(request: KernelRequest = REQUEST, operator: Operator = OPERATOR) -> dict[str, str]:
+    (project,) = plan_projects(operator, request)
     return project.files()
 
 
-def stored(folder: Path, request: KernelRequest = REQUEST) -> Path:
-    for name, text in files(request).items():
+def stored(folder: Path, request: KernelRequest = REQUEST, operator: Operator = OPERATOR) -> Path:
+    for name, text in files(request, operator).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -154,10 +155,7 @@ def test_a_step_of_one_group_of_rows_takes_no_more(tmp_path):
 def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
     """64 heads a position are no rows of a core that has 32: the header says so, and the plan without it."""
     request = KernelRequest(dtypes=("float16",), head_sizes=(16,))
-    (project,) = plan_projects(ops.nsa_compress_attention, request)
-    for name, text in project.files().items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    stored(tmp_path, request, ops.nsa_compress_attention)
 
     def plan(launch):
         return UserProject.at(tmp_path, ops.nsa_compress_attention).plan(launch)
@@ -186,10 +184,7 @@ def test_a_task_with_more_rows_than_its_kernel_takes_is_not_launched(tmp_path):
 def test_results_in_the_place_of_scores_have_room_there(tmp_path, rows, room):
     """Where items of one tile end in the cube, a step of others comes to the place of scores, and leaves from
     that of probabilities."""
-    (project,) = plan_projects(ops.nsa_compress_attention, KernelRequest(dtypes=("float16",)))
-    for name, text in project.files().items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    stored(tmp_path, KernelRequest(dtypes=("float16",)), ops.nsa_compress_attention)
     for header in tmp_path.glob("op_kernel/*_schedule.h"):
         edit(header, kTileKeys=256, kRowsPerStep=16, kResultRowsPerStep=rows)
     call = ops.nsa_compress_attention.bind(**arguments([3], [70], group=32, sizes=(128, 128)))

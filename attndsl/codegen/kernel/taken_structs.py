@@ -17,8 +17,6 @@ EARLIER_ITEM = "earlierWork"
 """The local that holds the item of an earlier step."""
 _PLACES = {ITEM: (DECODED, EARLIER_ITEM), HALF: (TAKEN, TAKEN_EARLIER)}
 """What holds a struct in a function, and in front of work with an earlier step."""
-_FEWEST = 1
-"""Members for which a function takes the struct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,6 @@ def taken_structs(
         inside, earlier = _PLACES[struct]
         taken = [symbol for symbol in scalars if symbol.name in members]
         places = {spelling.expr(symbol).removesuffix(f".{scalar(symbol)}") for symbol in taken}
-        if len(taken) >= _FEWEST and len(places) == 1 and places <= {inside, earlier}:
+        if len(places) == 1 and places <= {inside, earlier}:
             spelled = {symbol.name: f"{inside}.{scalar(symbol)}" for symbol in taken}
             yield TakenStruct(f"const {struct} &{inside}", places.pop(), spelled)

@@ -15,18 +15,29 @@ from attndsl.tile.statements import Let, Statement
 
 _TURN = Symbol("turn")
 
+ONE_MORE = (
+    "One turn more than the block has items: it drains the pipeline. The plan launches no more blocks than "
+    "there are items; without items there is no turn."
+)
+
+_ONE_MORE_IF_ANY = (
+    "One turn more than the block has items: it drains the pipeline. A block without items of this attention "
+    "has no turn."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Turns:
     """The loop over a block's items: each ``blockCount``-th from ``begin`` to ``end``.
 
-    In a continuous pipeline the last turn comes after the block's last item. ``scalars``: what the bounds
-    are made of.
+    In a continuous pipeline the last turn comes after the block's last item, as ``note`` tells readers of the
+    kernel. ``scalars``: what the bounds are made of.
     """
 
     begin: Expr
     end: Expr
     scalars: tuple[Statement, ...] = ()
+    note: str = ""
 
 
 def turns(context: Context) -> Turns:
@@ -40,13 +51,12 @@ def turns(context: Context) -> Turns:
     if not context.continuous:
         return Turns(begin, items, tuple(scalars))
     end = Symbol(context.label("turnsEnd"))
-    last = (
-        select(begin < items, items + BLOCK_COUNT, 0)
-        if context.attention_name
-        else items + minimum(items, BLOCK_COUNT)
-    )
+    if context.attention_name:
+        last, note = select(begin < items, items + BLOCK_COUNT, 0), _ONE_MORE_IF_ANY
+    else:
+        last, note = items + minimum(items, BLOCK_COUNT), ONE_MORE
     scalars.append(Let(symbol=end, value=last))
-    return Turns(begin, end, tuple(scalars))
+    return Turns(begin, end, tuple(scalars), note)
 
 
 def turn_of(context: Context) -> Symbol:

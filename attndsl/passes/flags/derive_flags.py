@@ -106,7 +106,7 @@ def derive_flags(program: Program) -> Program:
     check_warming(program)
     warmed = warmed_rings(program)
     names += [warm_flag(ring) for ring in warmed]
-    names += [each.again for each in sums]
+    names += [each.rescaled for each in sums]
     most = program.device.architecture.cross_core_flags
     if len(names) > most:
         raise InternalError(f"{len(names)} cross-core flags, the hardware has {most}")
@@ -122,7 +122,7 @@ def derive_flags(program: Program) -> Program:
         body = _with_flags(statement, rings, flags)
         for each in sums:
             if statement.name in (each.writer.name, each.reader.name):
-                body = with_sum_flags(statement.with_children((body,)), each, flags[each.again]).body
+                body = with_sum_flags(statement.with_children((body,)), each, flags[each.rescaled]).body
         if statement.name in device:
             body = _meet_all(body, f"before{statement.name}", flags[f"before{statement.name}"])
         return statement.with_children((body,)) if body is not statement.body else statement

@@ -69,7 +69,7 @@ class RunSums:
     finisher: Stage
 
     @property
-    def again(self) -> str:
+    def rescaled(self) -> str:
         """The flag that says that the next iteration may be added."""
         return f"{self.tensor.name}Rescaled"
 
@@ -156,14 +156,14 @@ def with_sum_flags(stage: Stage, sums: RunSums, flag: int) -> Stage:
     """A stage of a ring of sums with its side of the flag that the next iteration may be added."""
     if stage.name == sums.reader.name:
         raised = SetCrossFlag(
-            name=sums.again, flag=flag, mode=BLOCK_MODE, pipe=_RETURNING_PIPE, where=stage.where
+            name=sums.rescaled, flag=flag, mode=BLOCK_MODE, pipe=_RETURNING_PIPE, where=stage.where
         )
         return stage.with_children((seq(stage.body, If(condition=sums.is_followed, then=seq(raised))),))
     first, path = next(_accesses(stage, sums.tensor))
     condition = sums.is_later
     for loop in (each for each in path if isinstance(each, For)):
         condition = condition & (loop.var == loop.begin)
-    wait = WaitCrossFlag(name=sums.again, flag=flag, where=stage.where)
+    wait = WaitCrossFlag(name=sums.rescaled, flag=flag, where=stage.where)
     before = If(condition=condition, then=seq(wait), where=stage.where)
 
     def change(statement: Statement) -> Statement:
