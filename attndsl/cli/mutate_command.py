@@ -21,7 +21,7 @@ from attndsl.cli.command_options import (
 from attndsl.cli.command_values import Place, Whole
 
 _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
-_MUTANTS, _CASES = 100, 16
+_MUTANTS, _CASES = 100, 20
 
 
 @command(

@@ -13,7 +13,7 @@ from attndsl.compiler.prepare_launch import compiled_for, launch_of, specializat
 from attndsl.expr.argument_facts import dtype_of, given, passed
 from attndsl.lowering.signature.specialization import Specialization, feature_names, features_told
 from attndsl.spec.binding.call import Call
-from attndsl.spec.operator.covering import choosable
+from attndsl.spec.operator.covering import Choice, choosable
 from attndsl.spec.operator.operator import Operator
 from attndsl.spec.operator.specialization_parameters import default_specialization
 from attndsl.verify.cases.wanted_kernel import WantedKernel
@@ -37,8 +37,10 @@ def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKer
     legal = choosable(operator)
     pins |= {name: value for name, value in special.settings if value is not None and name in legal}
     likely: dict[str, Any] = {**features, **default_specialization(operator)}
-    choices = (legal_choice(operator, asked, special.dtype) for asked in ({**features, **pins}, pins))
-    if (choice := next((each for each in choices if each is not None), None)) is not None:
+    choices = [legal_choice(operator, asked, special.dtype) for asked in ({**features, **pins}, pins)]
+    legal_ones = [each for each in choices if each is not None]
+    if legal_ones:
+        choice = min(legal_ones, key=lambda each: _distance(operator, special, each))
         likely = {**passed((spec.name for spec in operator.tensors), choice.present), **choice.settings}
     free = {spec.name for spec in operator.params if not spec.choices}  # left to the case
     beside = [spec.name for spec in operator.tensors if spec.optional and spec.name not in features_of_it]
@@ -54,6 +56,18 @@ def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKer
         takes=lambda call: specialization_of(call) == special,
         has_halves=lambda call: _has_halves(compiled_for(operator, special), call),
     )
+
+
+def _distance(operator: Operator, special: Specialization, choice: Choice) -> tuple[bool, int]:
+    """How far a legal choice is from those that a kernel is for: whether it reads other tensors, and how many
+    settings are neither the kernel's nor the defaults. A tensor that a kernel does not read, such as a mask
+    that indices give, may be what the defaults need to be legal."""
+    passed_tensors = {spec.name for spec in operator.tensors if not spec.optional} | choice.present
+    reads = features_told(operator, frozenset(passed_tensors), choice.settings)
+    own, usual = dict(special.settings), default_specialization(operator)
+    decide = operator.specialization_parameters & choice.settings.keys()
+    others = sum(choice.settings[each] not in (own.get(each), usual.get(each)) for each in decide)
+    return reads != special.features, others
 
 
 def _has_halves(compiled: Compiled, call: Call) -> bool:

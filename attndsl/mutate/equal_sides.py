@@ -21,12 +21,29 @@ _OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.(?:tile|step) < \w+
 _STEPS_THAT_DRAIN = re.compile(r"found\.steps =\s+turn (>=) (tiling_\.items) \? kPrefetch :")
 _LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
 _FEWER_LANES = re.compile(r"if \((\w+) \* kBlockLanes (>) (\w+)\)\s*\Z")
-_FILL = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\((\w+),[^;]*;\s*\Z")
-_FOLD = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?\w+OfBlocks\((\w+), \w+, \w+, (\w+), (\w+), ")
+_FILL = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\(([^,]*),[^;]*;\s*\Z")
+_FOLD = re.compile(
+    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?\w+OfBlocks\(([^,]*), \w+(?:\[\w+\])?, \w+,\s+(\w+),\s+(\w+), "
+)
+_FOLD_BY_REPEATS = re.compile(
+    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= kRepeatLanes\) \{"
+    r"\s*\w+OfBlocks\(([^,]*?) \+ \1 / kBlockLanes\], \w+\[\1\], \w+,\s+kRepeatLanes,"
+    r"\s+(\w+), "
+)
 _BARRIER = re.compile(r"\s*PipeBarrier<\w+>\(\);\s*\Z")
 _INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
 _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
+_CLAMP = re.compile(
+    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Maxs\(([^,]*),\s+([^,]*),\s+float\(kSmallest\), [^;]*;\s*\Z"
+)
+_AGAIN = re.compile(r"if \(aboveLimit \|\| (?:tile|step) (<) [\w.]+\)\s*\Z")
+_HALVES = re.compile(r"found\.halves =\s+kMaxRows (<) rowsOfTask \? MinOf\(found\.queriesOfTask,")
+_MORE_LANES = re.compile(r"if \((RoundUp\([^()]*\)) (>) ([\w.]+)\)\s*\Z")
+_FILL_OF_DIFFERENCE = re.compile(
+    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\([^,]*, [^,]*,"
+    r"\s+\((RoundUp\([^()]*\)) - ([\w.]+)\) \* \w+\);\s*\Z"
+)
 _LEFT = re.compile(r"if \((\w+) (<) (\w+)\)\s*\Z")
 _FILL_OF_REST = re.compile(r"\s*(?:AscendC::)?Duplicate\(\w+\[(\w+)\], \w+, (\w+) - \1\);\s*\Z")
 _UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
@@ -118,7 +135,12 @@ def _of_fill(source: EmittedText, statement: StatementText, defect: Defect) -> b
     if head is None or body is None or head.start(2) != defect.span.start:
         return False
     fill, fold = _FILL.match(source.code_at(body)), _FOLD.match(source.code, body.end + 1)
-    return fill is not None and fold is not None and fold.groups() == (fill[1], head[3], head[1])
+    if fill is not None and fold is not None:
+        return fold.groups() == (fill[1], head[3], head[1])
+    fold = _FOLD_BY_REPEATS.match(source.code, body.end + 1)
+    if fill is None or fold is None:
+        return False
+    return fold.group(3, 2, 4) == (fill[1].removesuffix("]"), head[3], head[1])
 
 
 def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -140,6 +162,35 @@ def _of_rest(source: EmittedText, statement: StatementText, defect: Defect) -> b
         return False
     fill = _FILL_OF_REST.match(source.code_at(body))
     return fill is not None and fill.groups() == head.group(1, 3)
+
+
+def _of_difference(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that fills as many lanes as one number exceeds another."""
+    head = source.match(_MORE_LANES, statement)
+    body = source.block(statement)
+    if head is None or body is None or head.start(2) != defect.span.start or not _takes_more(source, defect):
+        return False
+    fill = _FILL_OF_DIFFERENCE.match(source.code_at(body))
+    return fill is not None and fill.groups() == head.group(1, 3)
+
+
+def _of_clamp(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A branch that clamps sums alone: of rows with a key they are no less than that in any case."""
+    body = source.block(statement)
+    clamp = _CLAMP.match(source.code_at(body)) if body is not None else None
+    return clamp is not None and clamp[1] == clamp[2] and _takes_more(source, defect)
+
+
+def _of_work_again(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """A step that is done again with its own maxima although those before would do."""
+    head = source.match(_AGAIN, statement)
+    return head is not None and head.start(1) == defect.span.start and _takes_more(source, defect)
+
+
+def _of_two_halves(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """Two halves of a task that would be one whole: each has room for the whole."""
+    halves = source.match(_HALVES, statement)
+    return halves is not None and halves.start(1) == defect.span.start and _takes_more(source, defect)
 
 
 def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -206,12 +257,16 @@ def _of_way_back(source: EmittedText, statement: StatementText, defect: Defect) 
 _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_parity,
     _of_barrier,
+    _of_clamp,
+    _of_difference,
     _of_fill,
     _of_idle_core,
     _of_interval,
     _of_no_rows,
     _of_rest,
+    _of_two_halves,
     _of_way_back,
+    _of_work_again,
     _of_zeros,
 )
 

@@ -23,13 +23,18 @@ _DOUBLING = re.compile(r"for \(int64_t (\w+) = (\w+);\s+\1 < (\w+);\s+\1 \*= 2\)
 _GROUP = re.compile(r"const int64_t (\w+) = MinOf\((\d+), (\w+) - (\w+)\);\Z")
 _ROWS_AT_ONCE = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w+<\w+>\(\2\))\)\s*\Z")
 _PLACE = re.compile(r"(?<!\w)\w+_?\[([^\]]*)\]")
+_COLUMN = re.compile(r"\s*\+ kRepeatLanes\s+- \([^()]*\) % \(2 \* kRepeatLanes\)")
 _FIRST_TILE = re.compile(r"found\.firstTile =\s+MinOf\(")
-_TILES = re.compile(r"found\.tiles = MinOf\((\w+), (\w+) - found\.firstTile\);")
-_USE = re.compile(r"\b\w+\.(?:firstTile|tiles)\b")
+_TILES = re.compile(r"(?:found\.|const int64_t )tiles = MinOf\((\w+), (\w+) - found\.firstTile\);")
+_STEPS_OF_TILES = re.compile(r"found\.keySteps = found\.halves \* tiles;")
+_USE = re.compile(r"\b\w+\.(?:firstTile|tiles|keySteps)\b|(?<![\w.])tiles\b")
 _NO_LESS_THAN_NONE = re.compile(
-    r"< \w+\.tiles\b|\b\w+\.tiles > 0|\b\w+\.tiles [=!]= 1\b|MaxOf\(\w+\.tiles, 1\)"
+    r"< \w+\.(?:tiles|keySteps)\b|\b\w+\.(?:tiles|keySteps) > 0|\b\w+\.tiles [=!]= 1\b"
+    r"|MaxOf\(\w+\.tiles, 1\)|MaxOf\(\w+\.keySteps, \w+\.halves\)|\bstep >= \w+\.keySteps\b(?! [-+])"
 )
-_OF_A_TILE = re.compile(r"(?:else )?if \((?:\w+ > kPrefetch\s*&&\s*)?(?:\w+\.)?tile < \w+\.tiles\)\s*\Z")
+_OF_A_TILE = re.compile(
+    r"(?:else )?if \((?:\w+ > kPrefetch\s*&&\s*)?(?:\w+\.)?(?:tile|step) < \w+\.(?:tiles|keySteps)\)\s*\Z"
+)
 _LANES_OF_KEYS = re.compile(r"FillLanes\(\w+\[keys / kRepeatLanes \* kRepeatLanes\], keys % kRepeatLanes,")
 _FOLDS = re.compile(r"\w+OfBlocks|Compare\w*|FillLanes")
 _READ = re.compile(r"\b(\w+)Gm_\.GetValue\((?:[^()]|\([^()]*\))*\)")
@@ -77,8 +82,8 @@ def _of_local_rows(source: EmittedText, statement: StatementText, call: CallText
         return False
     known, room = known_constants(source), re.compile(rf"const int64_t {group[3]} = MinOf\((\w+), ")
     rooms = [room.match(source.code, each.span.start) for each in source.functions[statement.function]]
-    sizes = {known.get(each[1], 1) for each in rooms if each is not None}
-    if not sizes or any(size % int(group[2]) for size in sizes):
+    sizes = [size for each in rooms if each is not None for size in _sizes(source, statement, each[1])]
+    if not sizes or any(known.get(size, 1) % int(group[2]) for size in sizes):
         return False
     users = [
         each
@@ -89,12 +94,25 @@ def _of_local_rows(source: EmittedText, statement: StatementText, call: CallText
     return all(each == statement or _is_local(source, each, loop[1]) for each in users)
 
 
+def _sizes(source: EmittedText, statement: StatementText, room: str) -> list[str]:
+    """The constants that a number is a multiple of, of those that a choice in its function gives it."""
+    chosen = re.compile(rf"const int64_t {room} =\s+[^;]*\? (k\w+)(?: \* \d+)? : (k\w+)(?: \* \d+)?;\Z")
+    found = (source.match(chosen, each) for each in source.functions[statement.function])
+    return [size for each in found if each is not None for size in each.groups()] or [room]
+
+
 def _is_local(source: EmittedText, statement: StatementText, row: str) -> bool:
     """Whether a statement is a vector instruction on rows that begin at ``row`` of its buffers."""
     if not source.keeps_vector_busy(statement):
         return False
     places = _PLACE.findall(source.code_at(statement.span))
-    return all(re.fullmatch(rf"{row} \* k\w+|[a-z]0", each) for each in places)
+    return all(_begins_at_row(row, each) for each in places)
+
+
+def _begins_at_row(row: str, place: str) -> bool:
+    """Whether a place in a buffer of rows is in the row of that number: at its start, or a column of it."""
+    terms = " ".join(_COLUMN.sub("", place).split())
+    return re.fullmatch(rf"(?:[a-z]0 \+ )?{row} \* (?:\w+|\([^()]*\))|[a-z]0", terms) is not None
 
 
 def _of_idle_split(source: EmittedText, statement: StatementText, call: CallText) -> bool:
@@ -109,6 +127,7 @@ def _of_idle_split(source: EmittedText, statement: StatementText, call: CallText
     return all(
         _FIRST_TILE.match(source.code, each.span.start)
         or _TILES.match(source.code, each.span.start)
+        or _STEPS_OF_TILES.match(source.code, each.span.start)
         or not _USE.search(_NO_LESS_THAN_NONE.sub("", source.code_at(each.span)))
         or _is_of_a_tile(source, each)
         for each in source.statements

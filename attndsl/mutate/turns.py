@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import callers_of
-from attndsl.mutate.source_model import Span, StatementText
+from attndsl.mutate.source_model import Span, StatementText, closing_brace
 
 _VIEW = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
 _LANEWISE = frozenset({"Add", "Sub", "Mul", "Max", "Min"})
@@ -65,12 +65,12 @@ def by_vector_pipe(kernel: EmittedText, uses: Sequence[tuple[StatementText, str]
 
 
 def _in_each_turn(kernel: EmittedText, early: str, late: str, same_place: bool) -> bool:
-    """Whether both are used in one turn of one loop alone, one after the other, each written whole by the
-    first instruction that uses it again."""
+    """Whether both are used in one turn of one loop alone, in one block of it, one after the other, each
+    written whole by the first instruction that uses it again."""
     first, second = uses_of(kernel).get(early, []), uses_of(kernel).get(late, [])
     if not (by_vector_pipe(kernel, first) and by_vector_pipe(kernel, second)):
         return False
-    loop = _loop_around(kernel, first[0][0].span.start)
+    loop = _block_around(kernel, [each.span for each, _ in (*first, *second)])
     lives = _lives([(each, early) for each in first] + [(each, late) for each in second])
     if loop is None or lives[0][1] != early:
         return False
@@ -136,6 +136,22 @@ def _at_last(kernel: EmittedText, early: str, late: str) -> bool:
         and not any(call.name in kernel.functions for call in kernel.calls(body))
         and _barrier_in(kernel, body.start, second[0][0], body)
     )
+
+
+def _block_around(kernel: EmittedText, spans: Sequence[Span]) -> Span | None:
+    """What the innermost braces hold that are around all of some places, in a loop."""
+    first, last = min(each.start for each in spans), max(each.end for each in spans)
+    loop = _loop_around(kernel, first)
+    if loop is None or last > loop.end:
+        return None
+    opened = [loop.start - 1]
+    for match in re.finditer(r"[{}]", kernel.code[loop.start : first]):
+        if match[0] == "{":
+            opened.append(loop.start + match.start())
+        else:
+            opened.pop()
+    blocks = (Span(at + 1, closing_brace(kernel.code, at)) for at in reversed(opened))
+    return next((block for block in blocks if last <= block.end), None)
 
 
 def _loop_around(kernel: EmittedText, place: int) -> Span | None:

@@ -145,7 +145,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 
 
 def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path, attndsl: Command) -> None:
-    shape = ("--shape", "batch=1,headNum=2,headSize=16,maxSeqLen=32", "--set", "maskType=0")
+    shape = ("--shape", "B=1,N=2,KN=2,T=32,D=16")
     (tmp_path / "mine.py").write_text(MINE)
     for arguments in (
         ("show", "self_attention", "--stage", "contract", "--set", "D=256,windowSize=10,clampMin=-1.5e0"),
@@ -159,7 +159,7 @@ def test_near_twins_of_wrong_usage_are_taken(tmp_path: Path, attndsl: Command) -
             "--set",
             "dtype(query)=float16",
         ),
-        ("profile", "self_attention", *shape, "--dtype", "float16", "--set", "dtype(query)=float16"),
+        ("profile", "mine.py", *shape, "--dtype", "float16", "--set", "dtype(query)=float16"),
         ("verify", "mine.py", "--case", "4", "--cases", "5", "--seed", "0", "--backend", "reference"),
     ):
         done = attndsl(*arguments, cwd=tmp_path)

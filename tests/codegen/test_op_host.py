@@ -159,9 +159,8 @@ def test_tiling_is_that_of_the_emulated_launch(layout, features, lengths, folder
 MODES = {each.name: each for each in (ops.self_attention, *ops.self_attention.modes)}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if "prefix" in name else pytest.mark.long) for name in MODES]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODES)
 def test_the_host_finds_the_kernel_of_every_case_of_its_project(name, folder):
     """Among kernels that differ in parameters, layouts and dtypes: key, tiling data, blocks of each."""
     made = op_host(MODES[name], folder / name, DTYPES_FIRST)

@@ -171,6 +171,7 @@ def build(project, home):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_package_is_built_by_rules_that_are_files(project, tmp_path):
     """Host code is C++17, whatever the rules say; all libraries are where an installed package has them."""
     code, said = build(project, before_9(tmp_path / "cann"))

@@ -37,3 +37,16 @@ def test_a_call_has_tasks_of_two_halves_by_the_plan_of_its_kernel(positions: int
     decode = load("incre_flash_attention")
     single = call_of_shape(decode, {})
     assert _has_halves(compiled_for(decode, specialization_of(single)), single)
+
+
+def test_likely_calls_of_a_kernel_are_those_of_no_other() -> None:
+    """Prompts with a window over a ring cache pass a mask, which their kernel does not read; without it the
+    nearest legal call is a decoder's, of another kernel."""
+    operator = load("self_attention")
+    kernels = read_kernel_list(operator, generated_dir() / operator.name / KERNEL_LIST)
+    windowed = [each for each in kernels if ("cacheType", 1) in each.special.settings]
+    assert windowed
+    for listed in windowed:
+        own, likely = dict(listed.special.settings), wanted_kernel(operator, listed).likely
+        assert likely["calcType"] == own.get("calcType", 0), listed.name
+        assert likely["given(attentionMask)"], listed.name

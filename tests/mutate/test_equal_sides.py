@@ -30,6 +30,24 @@ IDLE = """if (rows {}= 0) {{
     SetAndWaitFlag<HardEvent::MTE2_MTE3>(kScoreDone);
     SetAndWaitFlag<HardEvent::MTE3_MTE2>(kScoreTaken);
 }}"""
+FOLD_BY_REPEATS = """if (kFolded * kBlockLanes > keys) {{
+    Duplicate(lanes_[r0 * kFolded], 0.0f, stepRows * kFolded);
+}}
+PipeBarrier<PIPE_V>();
+for (int64_t c0 = 0; c0 < {}; c0 += kRepeatLanes) {{
+    SumOfBlocks(lanes_[r0 * kFolded + c0 / kBlockLanes], score[c0], stepRows, kRepeatLanes, kFolded, 512);
+}}"""
+DIFFERENCE = """if (RoundUp(rows, kRowsPerStep) > rows) {{
+    PipeBarrier<PIPE_V>();
+    Duplicate(sums_[rows * kBlockLanes], 0.0f, (RoundUp({}, kRowsPerStep) - rows) * kBlockLanes);
+}}"""
+CLAMP = """if (work.tiles != 1 || kMost < keys) {{
+    PipeBarrier<PIPE_V>();
+    Maxs({}[r0], rowSum_[r0], float(kSmallest), stepRows);
+}}"""
+AGAIN = """if ({} || step < work.halves) {{
+    LoadScores();
+}}"""
 NEW_ROWS = """if (cols > {}) {{
     PipeBarrier<PIPE_MTE2>();
     LoadNz(keyL1[cachedRows * 16], keyGm_[newTile], cols - cachedRows, columns, pitch);
@@ -48,6 +66,15 @@ HARMLESS = {
     "no lanes to fill": (INTERVAL, "firstKey", "firstRow"),
     "a way back": (WAY_BACK, "extent", "other"),
     "a core that has read no row of the only one": (IDLE, "<", ">"),
+    "lanes that repeats write anyway": (FOLD_BY_REPEATS, "keys", "keysBefore"),
+    "no lanes behind the last row": (DIFFERENCE, "rows", "keys"),
+    "sums that are no less in any case": (CLAMP, "rowSum_", "rowsOut_"),
+    "a step again": (AGAIN, "aboveLimit", "isEarly"),
+    "two halves of what is whole": (
+        "found.halves = kMaxRows < {} ? MinOf(found.queriesOfTask, kMostHalves) : 1;",
+        "rowsOfTask",
+        "rowsOfHalf",
+    ),
     "no rows to load": (NEW_ROWS, "cachedRows", "earlierRows"),
 }
 

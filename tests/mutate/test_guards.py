@@ -79,6 +79,29 @@ def test_rows_of_a_last_group_that_are_none_of_another_step(old: str, new: str) 
     assert "(8)" in made(GROUPS.replace(old, new))
 
 
+WIDE_GROUPS = """const int64_t rowsOfStep = tiles == 1 ? kRowsPerStep * 2 : kRowsPerStep;
+const int64_t stepRows = MinOf(rowsOfStep, rows - r0);
+for (int64_t r8 = 0; r8 < stepRows; r8 += 8) {
+    const int64_t groupRows = MinOf(8, stepRows - r8);
+    Add(score[c0 + r8 * pitch], score[c0 + r8 * pitch],
+        blocks_[r8 * (2 * kBlockLanes) + kRepeatLanes - (c0 + r8 * kBlockLanes) % (2 * kRepeatLanes)],
+        kRepeatLanes, groupRows);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (": kRowsPerStep;", ": kRowsOfStep;"),
+        ("% (2 * kRepeatLanes)", "% (2 * kRepeatLanes) + row"),
+        ("[c0 + r8 * pitch]", "[c0 + (r0 + r8) * pitch]"),
+    ],
+)
+def test_rows_of_a_last_group_in_columns(old: str, new: str) -> None:
+    assert "(8)" not in made(WIDE_GROUPS)
+    assert "(8)" in made(WIDE_GROUPS.replace(old, new))
+
+
 AT_ONCE = """void SubRows()
 {{
     for (int64_t r0 = 0; r0 < count; r0 += RowsAtOnce<kCopies>(count)) {{
@@ -129,6 +152,36 @@ def test_a_split_without_tiles_begins_anywhere() -> None:
     assert first in made(SPLIT.format("tile < work.steps", ""))
     assert first in made(SPLIT.format("tile < work.tiles", "Warm(work.firstTile);"))
     assert first in made(SPLIT.format("tile < work.tiles", "if (work.tiles == 0) { Begin(); }"))
+
+
+HALVES = """void Decode()
+{{
+    found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+    const int64_t tiles = MinOf(tilesPerSplit, tileTotal - found.firstTile);
+    found.keySteps = found.halves * tiles;
+    found.steps = MaxOf(found.keySteps, {});
+}}
+void Scores()
+{{
+    const int64_t firstKey = (work.firstTile + tile) * kTileKeys;
+}}
+void Run()
+{{
+    if (step < work.keySteps) {{
+        Scores();
+    }}
+    if (step >= work.keySteps{}) {{
+        Zeros();
+    }}
+}}
+"""
+
+
+def test_a_split_of_halves_without_tiles_begins_anywhere() -> None:
+    first = "(found.split * tilesPerSplit)"
+    assert first not in made(HALVES.format("found.halves", ""))
+    assert first in made(HALVES.format("-9", ""))
+    assert first in made(HALVES.format("found.halves", " - work.halves"))
 
 
 LENGTHS = """found.lengthsOfBatch = lengthsGm_.GetValue(found.batch);

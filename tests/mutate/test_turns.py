@@ -100,6 +100,17 @@ def test_one_buffer_of_a_turn_may_take_the_place_of_one_before(old: str, new: st
     assert not overlaps("kProbAt", "kLanesSlotBytes", old, new)
 
 
+def test_a_branch_in_a_turn_may_hold_both_buffers() -> None:
+    """All uses of both, and not the first of one alone."""
+    loop = KERNEL[KERNEL.index("for (int64_t r0") : KERNEL.index("void ZeroPadding")]
+    head, _, body = loop.partition("{\n")
+    branch = f"{head}{{\n        if (above) {{\n{body.rstrip()}\n}}\n"
+    assert overlaps("kProbAt", "kLanesSlotBytes", loop, branch)
+    last = "        Cast(score_, prob_, RoundMode::CAST_NONE, 8);\n"
+    behind = branch.replace(last, "").rstrip().removesuffix("}\n}") + "}\n" + last + "    }\n}\n"
+    assert not overlaps("kProbAt", "kLanesSlotBytes", loop, behind)
+
+
 def test_no_barrier_between_two_buffers_of_a_turn_makes_a_defect() -> None:
     start, barrier = "Adds(stat_, lanes_, 0.0f, 8);\n", "        PipeBarrier<PIPE_V>();"
     text = KERNEL.partition(start)[2]

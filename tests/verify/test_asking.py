@@ -102,7 +102,7 @@ def test_the_first_cases_of_a_kernel_have_work_of_their_own() -> None:
     assert member._workload(3, 0) == WORKLOADS[6]
 
 
-def test_demands_are_made_in_turns_of_few_tasks_of_any_work_and_of_wide_rows(
+def test_demands_are_made_in_turns_of_few_tasks_and_of_any_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each once, after the first cases, for ten attempts; those of prompts in turns of many tasks."""
@@ -114,7 +114,7 @@ def test_demands_are_made_in_turns_of_few_tasks_of_any_work_and_of_wide_rows(
         member = search(kernels=kernels)
         found = {turn: demand for turn in range(60) if (demand := member._demand(turn))}
         works = {turn: WORKLOADS[member._place(turn)] for turn in range(3 * kernels, 60)}
-        asking = [turn for turn, work in works.items() if work in (FEW, ANY, WIDE)]
+        asking = [turn for turn, work in works.items() if work in (FEW, ANY)]
         crowded = [
             turn for turn, work in works.items() if work in ("many", "long many", "deep many", "deep long")
         ]
@@ -126,7 +126,7 @@ def test_demands_are_made_in_turns_of_few_tasks_of_any_work_and_of_wide_rows(
         assert not found
     turn = asking[0]
     assert member._demand(turn, 9) and not member._demand(turn, 10)
-    assert {WORKLOADS[member._place(turn)] for turn in asking} == {FEW, ANY, WIDE}
+    assert {WORKLOADS[member._place(turn)] for turn in asking} == {FEW, ANY}
     assert search()._demand(turn) is None
 
 

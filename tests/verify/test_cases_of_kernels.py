@@ -16,7 +16,7 @@ from attndsl.spec.operator.operator import Operator
 from attndsl.verify.cases.cases import Stream, spaces
 from attndsl.verify.cases.features import work_of
 from attndsl.verify.cases.kernel_demands import demands
-from attndsl.verify.space.values import ANY, FEW, FILL, PROBE, RAMP, SLOPE, SUNK
+from attndsl.verify.space.values import ANY, FEW, FILL, PROBE, RAMP, SLOPE, SUNK, WIDE
 from tests.support.case_spaces import space_of
 
 KERNELS = (
@@ -109,13 +109,14 @@ def test_cases_of_a_kernel_are_asked_for_it_in_turns_of_few_tasks() -> None:
     operator = ops.incre_flash_attention
     kernel = UserProject.at(generated_dir() / operator.name, operator).kernels()[0]
     (member,) = Stream(operator, kernels=(kernel,)).members
-    asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(16)]
+    asked = [demand.name if (demand := member._demand(turn)) else "" for turn in range(20)]
     wanted = [SPLIT, SUNK_PARTS, MERGES, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
     assert [name for name in asked if name] == wanted
     found = [member._workload(turn, 0) for turn, name in enumerate(asked) if name]
     assert not any(asked[:3]) and found == [FEW, FEW, "several", ANY, FEW, "several many", ANY]
     (plain,) = Stream(operator).members
-    assert not any(plain._demand(turn) for turn in range(16))
+    assert not any(plain._demand(turn) for turn in range(20))
+    assert member._workload(14, 0) == WIDE, "rows that one copy cannot load"
 
 
 def test_blocks_are_selected_from_several_sorted_groups() -> None:

@@ -54,6 +54,7 @@ SPLIT, SUNK_PARTS, MERGES, ONE_ROW, LAST_ROW = (
 LOST_ROWS = "rows without scores and blocks behind the last key"
 MANY_HEADS = "more heads than a task has rows"
 EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
+FAR_HEADS = "heads of a position farther apart than a copy"
 WHOLE_TILE = "items of one whole tile whose last block ends behind it"
 
 
@@ -75,12 +76,18 @@ def test_which_demands_operators_have() -> None:
         ONE_ITEM,
     ]
     assert names["nsa_compress_attention"] == selecting
-    assert names["sigmoid"] == [SUNK_PARTS, MERGES, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
+    assert names["sigmoid"] == [SUNK_PARTS, MERGES, MANY_HEADS, ONE_ROW, LAST_ROW, FAR_HEADS, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE, MANY_HEADS, LOST_ROWS)
+    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE, MANY_HEADS, LOST_ROWS, FAR_HEADS)
     assert {each.workload for each in every if each.name not in others} == {FEW}
-    assert {each.name for each in every if each.whole} == {SUNK_PARTS, MERGES, EVEN, LOST_ROWS}
-    assert {each.name for each in every if each.roomy} == {EVEN}
+    assert {each.name for each in every if each.whole} == {
+        SUNK_PARTS,
+        MERGES,
+        EVEN,
+        LOST_ROWS,
+        FAR_HEADS,
+    }
+    assert {each.name for each in every if each.roomy} == {EVEN, FAR_HEADS}
 
 
 def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
@@ -170,6 +177,18 @@ def test_a_call_of_one_item_has_one_task_of_one_tile(queries: int, heads: int, h
     rows = np.zeros((1, heads, queries, 16), np.float16)
     call = space_of("sigmoid").operator.bind(rows, rows, rows)
     assert demand("sigmoid", ONE_ITEM).holds(call) is holds
+
+
+@pytest.mark.parametrize(("positions", "heads", "holds"), [(520, 2, True), (511, 2, False), (520, 1, False)])
+def test_heads_are_apart_by_all_positions_where_a_layout_has_them_first(
+    positions: int, heads: int, holds: bool
+) -> None:
+    """Of 128 channels each: 511 positions are as far as one copy takes, and a single head has no next one."""
+    rows = np.zeros((1, heads, positions, 128), np.float16)
+    call = space_of("sigmoid").operator.bind(rows, rows[:, :1], rows[:, :1])
+    assert demand("sigmoid", FAR_HEADS).holds(call) is holds
+    found = pins("sigmoid", FAR_HEADS)
+    assert found[GROUP] > 1 and found[size_of("sigmoid", "Q")] * 128 > 65535
 
 
 def test_tasks_of_one_row_have_one_head_and_one_position() -> None:

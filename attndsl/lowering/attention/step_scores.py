@@ -45,6 +45,11 @@ def span_of_step(context: Context) -> Let:
     return Let(symbol=SPAN, value=(STEP_ROWS - 1) * context.score_pitch + round_up(KEYS, REPEAT_LANES))
 
 
+def scored_keys(context: Context, modifiers: Modifiers, source: GlobalRegion) -> list[Statement]:
+    """The step's scores in the unified buffer, modified; what lanes after the last key hold is not told."""
+    return [*_loaded(context, modifiers, source), *_applied(context, modifiers)]
+
+
 def scored(
     context: Context, modifiers: Modifiers, source: GlobalRegion, beside: Sequence[Statement] = ()
 ) -> list[Statement]:
@@ -193,7 +198,7 @@ def fill_tail(context: Context, value: Expr) -> Statement:
 def exponentials(
     context: Context, maximum: Buffer, offset: Expr | int = 0, beside: Sequence[Statement] = ()
 ) -> list[Statement]:
-    """``score = exp(score - maximum)``, zero in the lanes after the last key, which hold -inf.
+    """``score = exp(score - maximum)``: zero in the lanes after the last key, where these hold -inf.
 
     ``beside``: what is done while the differences come, for which it does not wait.
     """

@@ -193,6 +193,15 @@ class Emitter:
         """The larger one of the padded head sizes, for buffers that rows of keys and of values share."""
         return max(self.signature.padded_head_size, self.signature.padded_value_size)
 
+    def is_at_most(self, stride: Expr, limit: int) -> bool | None:
+        """Whether a stride is within a limit: of numbers, and of head sizes, which the kernel's own bounds;
+        None of those that calls decide."""
+        value, extents = self.inventory.host_value(stride), self.signature.extents
+        if value is not None and any(value.same(extents[axis]) for axis in "DE"):
+            return True if self.widest_padded_size <= limit else None
+        known = constant_value(stride <= limit)
+        return None if known is None else bool(known)
+
     @property
     def tile_keys(self) -> Named:
         """Keys of one score tile."""

@@ -99,6 +99,10 @@ class Inventory:
             raise NamesTaken(frozenset({name}), f"tiling field {name} is both {known.value} and {value}")
         return known.symbol
 
+    def host_value(self, symbol: Expr) -> Expr | None:
+        """What the host computes for a number as the kernel sees it; None of what is no field."""
+        return next((each.value for each in self._fields.values() if each.symbol.same(symbol)), None)
+
     def constant(
         self,
         name: str,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attndsl.base.source_location import SourceLine
-from attndsl.expr import Expr, Symbol, ceil_div, constant_value, maximum, minimum
+from attndsl.expr import Expr, Symbol, ceil_div, maximum, minimum
 from attndsl.lowering.emit.emitter import Emitter
 from attndsl.tile.buffers import Buffer, GlobalTensor
 from attndsl.tile.instructions import LoadNz
@@ -98,8 +98,8 @@ def load_matrix(
         padded_rows=padded(total_rows),
     )
     by_row = For(var=_ROW, end=segment.rows, body=seq(one_row), disjoint=(target,), runs=True)
-    fits = segment.pitch <= emit.architecture.max_nd2nz_pitch
-    known = constant_value(fits)
+    limit = emit.architecture.max_nd2nz_pitch
+    known = emit.is_at_most(segment.pitch, limit)
     if known is not None:
         return all_rows if known else by_row
-    return If(condition=fits, then=seq(all_rows), otherwise=seq(by_row))
+    return If(condition=segment.pitch <= limit, then=seq(all_rows), otherwise=seq(by_row))

@@ -21,7 +21,7 @@ from attndsl.lowering.attention.second_run import takes_one_tile_at_once
 from attndsl.lowering.attention.step_scores import (
     exponentials,
     loaded_buffers,
-    scored,
+    scored_keys,
     span_of_step,
     with_tile_operands,
 )
@@ -134,7 +134,8 @@ def _select_blocks(context: Context, summed: Expr) -> Stage:
 
 
 def _select_tile(context: Context, modifiers: Modifiers, add: Sequence[Stage]) -> Statement:
-    """Probabilities of a tile that comes again, summed over heads."""
+    """Probabilities of a tile that comes again, summed over heads; of its keys alone, so that it does not
+    matter what lanes after the last one hold."""
     size, b = context.tile_keys, vector_buffers(context)
     rows_per_task = context.rows.rows_per_task(context)
 
@@ -143,7 +144,7 @@ def _select_tile(context: Context, modifiers: Modifiers, add: Sequence[Stage]) -
         ring = scores_of(context).region(offset, count, KEYS, size)
         body = seq(
             span_of_step(context),
-            *scored(context, modifiers, ring),
+            *scored_keys(context, modifiers, ring),
             *exponentials(context, b.row_max, state_row(context)),
             *add,
         )

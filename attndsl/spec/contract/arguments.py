@@ -88,6 +88,11 @@ class TensorSpec:
     by_name: bool = False
 
     @property
+    def free_layouts(self) -> list[str]:
+        """The keys of the layouts that no other choice decides."""
+        return [key for key, layout in self.layouts.items() if layout.when is None]
+
+    @property
     def required(self) -> bool:
         """Whether every call must pass it."""
         return not self.optional

@@ -20,6 +20,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.demand import (
     FEW_POSITIONS,
     ROWS_OF_STEP,
+    SEVERAL_ROWS,
     Demand,
     heads_of_one_group,
     several_rows,
@@ -31,6 +32,9 @@ from attndsl.verify.cases.split_demands import of_split_keys
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE
 
+_USUAL_HEAD_SIZE = 128
+"""The head size that most kernels are made for."""
+
 
 @kept
 def demands(space: CaseSpace) -> tuple[Demand, ...]:
@@ -38,7 +42,8 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     selects = any(isinstance(node, TopK) for node in space.nodes)  # of all keys of a row
     split = space.schedule.split_kv != 1 and not selects
     of_parts = of_split_keys(space) if split else of_sorted_blocks(space) if selects else ()
-    return (*of_parts, *_many_heads(space), _one_row(space), _last_row(space), _one_item(space))
+    every = (*_many_heads(space), _one_row(space), _last_row(space), *_heads_apart(space), _one_item(space))
+    return (*of_parts, *every)
 
 
 def _one_row(space: CaseSpace) -> Demand:
@@ -91,6 +96,48 @@ def _many_heads(space: CaseSpace) -> Iterator[Demand]:
         return group > MANY_ROWS and group % most != 0
 
     yield Demand("more heads than a task has rows", pins, holds, ANY)
+
+
+def _heads_apart(space: CaseSpace) -> Iterator[Demand]:
+    """Query heads of a position that are farther apart than one copy takes: so many positions lie between
+    them, where a layout has heads first."""
+    limit, queries = space.operator.device.architecture.max_nd2nz_pitch, space.variable_of("Q")
+    if GROUP not in space.variables or not queries or not _has_heads_first(space, queries):
+        return
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        heads = [each for each in space.variables[GROUP] if 1 < each <= ROWS_OF_STEP]
+        far = [each for each in space.variables[queries] if each * _USUAL_HEAD_SIZE > limit]
+        few = size_of(space, "B", lambda size: size <= SEVERAL_ROWS, rng)
+        few |= size_of(space, "K", lambda size: size == 1, rng)
+        return {
+            FILL: RAMP,
+            **few,
+            **dict.fromkeys((queries,), min(far, default=1)),
+            GROUP: min(heads, default=1),
+        }
+
+    def holds(call: Call) -> bool:
+        env, heads = call.env(), call.extents.get("N", 1) // max(call.extents.get("K", 1), 1)
+        steps = [
+            spec.layouts[call.layouts[spec.name]].strides()
+            for spec in call.operator.tensors
+            if spec.name in call.present and call.layouts.get(spec.name) in spec.layouts
+        ]
+        return heads > 1 and any(
+            "D" in each and "N" in each and int(each["N"].evaluate(env)) > limit for each in steps
+        )
+
+    yield Demand("heads of a position farther apart than a copy", pins, holds, ANY, whole=True, roomy=True)
+
+
+def _has_heads_first(space: CaseSpace, queries: str) -> bool:
+    """Whether some layout has all positions of a head before the next head."""
+    return any(
+        "D" in (steps := layout.strides()) and "N" in steps and queries in steps["N"].symbols()
+        for spec in space.operator.tensors
+        for layout in spec.layouts.values()
+    )
 
 
 def _last_row(space: CaseSpace) -> Demand:

@@ -445,10 +445,10 @@ class ModeSearch:
 
     def _demand(self, turn: int, attempt: int = 0) -> Demand | None:
         """What a case of a wanted kernel is asked for, after the first ones: the next demand where it is the
-        turn of few tasks with many keys, which most of them need, of any work, or of wide rows; of prompts
-        also where there shall be many tasks."""
+        turn of few tasks with many keys, which most of them need, or of any work; of prompts also where there
+        shall be many tasks."""
         of = len(self._wanted)
-        asking = (FEW, ANY, WIDE)
+        asking = (FEW, ANY)
         if not of or attempt >= 2 * _PINNED or turn < of * len(FIRST):
             return None
         prompts = of_prompts(self.space)

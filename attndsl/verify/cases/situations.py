@@ -53,8 +53,7 @@ def situations_of_kernels(space: CaseSpace) -> tuple[Situation, ...]:
     reads a tensor in several ways. Cases of no kernel have them as features."""
     found = []
     for spec in space.operator.tensors:
-        free = [key for key, layout in spec.layouts.items() if layout.when is None]
-        for key in free if len(spec.layouts) > 1 else ():
+        for key in spec.free_layouts if len(spec.layouts) > 1 else ():
             pins = {layout_of(spec.name).name: key} | ({given(spec.name).name: True} if spec.optional else {})
             legal = {name: value for name, value in pins.items() if name in space.variables}
             found.append(_in_layout(spec.name, key, legal))

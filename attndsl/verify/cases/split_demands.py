@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         },
         is_split,
         whole=True,
-        beside=lambda level: {} if level else _by_head(space),
+        beside=partial(_by_head, space),
     )
     if has_one_position(space):
         yield _even_splits(space, lengths)
@@ -143,10 +144,8 @@ def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
         return split and _merge_steps(call) > _vector_cores(space)
 
     name = "several items of split keys on a core"
-    by_head = _by_head(space)
-    return Demand(
-        name, pins, holds, "several", whole=True, roomy=True, beside=lambda level: {} if level else by_head
-    )
+    by_head = partial(_by_head, space)
+    return Demand(name, pins, holds, "several", whole=True, roomy=True, beside=by_head)
 
 
 def _is_split(space: CaseSpace, call: Call) -> bool:
@@ -191,12 +190,12 @@ def _many_results(space: CaseSpace, rng: np.random.Generator) -> dict[str, Any]:
     return {**_at_least(space, "B", SEVERAL_ROWS, rng), **many}
 
 
-def _by_head(space: CaseSpace) -> dict[str, str]:
+def _by_head(space: CaseSpace, level: int) -> dict[str, str]:
     """Layouts in which numbers differ by query head, of tensors whose other layouts have one for all: a merge
-    loads those of its rows."""
-    found = {}
-    for spec in space.operator.tensors:
-        free = [key for key, layout in spec.layouts.items() if layout.when is None]
+    loads those of its rows. They are asked for first."""
+    found: dict[str, str] = {}
+    for spec in () if level else space.operator.tensors:
+        free = spec.free_layouts
         of_heads = [key for key in free if _differs_by_head(spec.layouts[key])]
         if 0 < len(of_heads) < len(free) and layout_of(spec.name).name in space.variables:
             found[layout_of(spec.name).name] = of_heads[0]

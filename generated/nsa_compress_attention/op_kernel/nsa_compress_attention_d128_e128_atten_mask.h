@@ -1089,11 +1089,6 @@ private:
                         CompareScalar(attenMaskKeep_[position * (kTileKeys / 8)], attenMaskHalf_,
                             half(0), CMPMODE::EQ, RoundUp(keys - hidingFrom, 128));
                     }
-                    // Lanes after the last key are excluded from the maximum, and from the sum.
-                    if (keys % kRepeatLanes != 0) {
-                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                            -__builtin_inff(), stepRows, scorePitch);
-                    }
                     PipeBarrier<PIPE_V>();
                     for (int64_t row = 0; row < stepRows; ++row) {
                         Select(score[row * scorePitch + hidingFrom],
@@ -1102,13 +1097,6 @@ private:
                                 * (kTileKeys / 8)],
                             score[row * scorePitch + hidingFrom], float(kMaskedScore),
                             SELMODE::VSEL_TENSOR_SCALAR_MODE, keys - hidingFrom);
-                    }
-                } else {
-                    // Lanes after the last key are excluded from the maximum, and from the sum.
-                    if (keys % kRepeatLanes != 0) {
-                        PipeBarrier<PIPE_V>();
-                        FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                            -__builtin_inff(), stepRows, scorePitch);
                     }
                 }
                 // score = exp(score - rowMax)

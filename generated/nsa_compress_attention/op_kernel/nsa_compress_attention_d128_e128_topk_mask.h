@@ -840,12 +840,6 @@ private:
                         UnaryRepeatParams(1, 1, scorePitch / kBlockLanes,
                             scorePitch / kBlockLanes));
                 }
-                // Lanes after the last key are excluded from the maximum, and from the sum.
-                if (keys % kRepeatLanes != 0) {
-                    PipeBarrier<PIPE_V>();
-                    FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes,
-                        -__builtin_inff(), stepRows, scorePitch);
-                }
                 // score = exp(score - rowMax)
                 SpreadOverBlocks<2>(rowBlocks_, rowMax_[r0 + itemSlot * kRowsPerVector],
                     rowsOfStep);
