@@ -198,6 +198,18 @@ def ways() -> Iterator[str]:
     yield from _table(("value", "is refused", "the nearest legal value"), told)
 
 
+def modules() -> Iterator[str]:
+    """Every module, package by package, with what it says of itself first."""
+    root, found = resource_dir("attndsl"), dict[str, list[tuple[str, str]]]()
+    for path in sorted(each for each in root.rglob("*.py") if each.name != "__init__.py"):
+        folder = path.parent.relative_to(root).as_posix()
+        says = re.sub(r":\w+:(?=`)", "", _summary(path.read_text(encoding="utf-8"))).replace("``", "`")
+        found.setdefault(folder, []).append((f"`{path.name}`", says))
+    for folder, rows in found.items():
+        title = "attndsl" if folder == "." else folder
+        yield from (f"## {title}", "", *_table(("file", "what it holds"), rows), "")
+
+
 def missed() -> Iterator[str]:
     """Committed figures that miss what is asked; float16 and bfloat16 once if they are alike."""
     sys.path.insert(0, str(resource_dir("bench")))
@@ -219,7 +231,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     each.__name__: each
     for each in (
         *(axes, masks, sources, compositions, operations, dtypes, rules),
-        *(starting_kinds, gallery, instructions, options, couplings, ways, devices, missed),
+        *(starting_kinds, gallery, instructions, options, couplings, ways, devices, modules, missed),
     )
 }
 

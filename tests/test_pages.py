@@ -122,6 +122,15 @@ def test_the_page_on_schedules_says_what_each_option_decides_and_when_its_values
             assert f"| `{way.option}={way.value!r}` | {words} | `{way.other!r}` |" in printed
 
 
+def test_the_page_on_modules_has_each_with_a_sentence() -> None:
+    command = [sys.executable, "docs/printed_tables.py", "modules.md"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^\| `(\w+\.py)` \| (.+) \|$", printed, re.MULTILINE)
+    files = [each.name for each in (ROOT / "attndsl").rglob("*.py") if each.name != "__init__.py"]
+    assert sorted(name for name, _ in rows) == sorted(files)
+    assert [name for name, says in rows if len(says.split()) < 3] == []
+
+
 def test_pages_that_lack_something_in_the_repository_say_how_to_read_them() -> None:
     for path in (ROOT / "docs").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
