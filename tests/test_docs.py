@@ -13,11 +13,10 @@ from textwrap import dedent
 import pytest
 
 import attndsl
+from attndsl.lowering.match import schedule_options
 from attndsl.lowering.match.schedule_options import (
     MANY_ROWS,
-    OF_LATENT_ROWS,
-    OF_LONG_PROMPTS,
-    OF_SELECTIONS,
+    OF_NARROW_SCORES,
     Legal,
     Schedule,
     legal_values,
@@ -239,9 +238,12 @@ def test_the_table_of_schedule_options_is_that_of_the_code() -> None:
     for name, value in asdict(Schedule()).items():
         stated = f'`"{value}"`' if isinstance(value, str) else str(value)
         assert re.split(r"[;:,]", found[name][1])[0] == stated, name
-    others = {"max_rows": MANY_ROWS} | dict(OF_SELECTIONS) | dict(OF_LATENT_ROWS) | dict(OF_LONG_PROMPTS)
-    for name, value in others.items():
-        assert str(value) in re.findall(r"\w+", found[name][1].partition(";")[2]), name
+    tables = [value for name, value in vars(schedule_options).items() if name.startswith("OF_")]
+    assert len(tables) >= 5
+    for name, value in (("max_rows", MANY_ROWS), *(each for table in tables for each in table.items())):
+        of_narrow = (name, value) in OF_NARROW_SCORES.items()
+        where = found["score_dtype" if of_narrow else name][1].partition(";")[2]
+        assert str(value) in re.findall(r"\w+", where), (name, value)
 
 
 def foreign(page: str) -> list[str]:

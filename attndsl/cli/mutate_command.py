@@ -19,9 +19,10 @@ from attndsl.cli.command_options import (
     operators,
 )
 from attndsl.cli.command_values import Place, Whole
+from attndsl.mutate import USUAL_CASES
 
 _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
-_MUTANTS, _CASES = 100, 20
+_MUTANTS = 100
 
 
 @command(
@@ -43,7 +44,7 @@ _MUTANTS, _CASES = 100, 20
 @click.option("--seed", default=0, show_default=True, type=Whole(0), help="seed of the draw")
 @click.option(
     "--cases",
-    default=_CASES,
+    default=USUAL_CASES,
     show_default=True,
     type=Whole(1, _MOST_CASES),
     help="cases of a kernel; a mutant runs on those that execute its line, until one shows it",
@@ -87,7 +88,7 @@ def mutate(
     cache_dir()
     chosen = operators(names)
     status = StatusLine(wanted=not as_json)
-    options = f"--cases {cases}" if cases != _CASES else ""
+    options = f"--cases {cases}" if cases != USUAL_CASES else ""
     options += f" --project {shlex.quote(str(project))}" if project else ""
     found = mutate_operator(
         chosen,

@@ -24,13 +24,7 @@ RUNS = {"bench", "mutants", "results", "runner", "trial_run"}
 RULES = sorted(
     each.stem for each in FOLDER.glob("*.py") if each.stem not in RUNS and not each.stem.startswith("__")
 )
-PROJECTS = (
-    "incre_flash_attention",
-    "nsa_compress_attention",
-    "relay_attention",
-    "self_attention",
-    "self_attention_pa_encoder",
-)
+PROJECTS = sorted(each.parent.name for each in generated_dir().glob("*/op_kernel"))
 ELSEWHERE = {
     "SyncAll": "the wait of all blocks that is no flag; edited kernels may have it",
     "fixedSplits": "attndsl/codegen/host/kernel_conditions.py, where kernels of one plan differ in it",

@@ -126,7 +126,8 @@ def untold(text: str) -> set[str]:
     """The tags of sources that a module uses and does not list."""
     head, rest = text.split('"""', 2)[1:]
     listed = re.findall(r"^    ([A-Z0-9]+) ", head.split("Sources, by tag")[1], re.MULTILINE)
-    return {*TAG.findall(rest)} - {*listed}
+    stated = re.findall(r'(?:Cost|Rate)\([^"\n]*"([A-Z][A-Z0-9]+)\b', rest)
+    return {*TAG.findall(rest), *stated} - {*listed}
 
 
 @pytest.mark.parametrize("module", [architecture, costs, devices])

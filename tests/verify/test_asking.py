@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 
 from attndsl import ops
+from attndsl.base.package_files import specs_dir
+from attndsl.mutate import USUAL_CASES
+from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.verify.cases import mode_search
-from attndsl.verify.cases.cases import Stream
-from attndsl.verify.cases.kernel_demands import Demand
+from attndsl.verify.cases.cases import Stream, spaces
+from attndsl.verify.cases.demand import Demand
+from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.cases.mode_search import ModeSearch, NoCaseFound
+from attndsl.verify.cases.prompt_demands import of_prompts
 from attndsl.verify.cases.wanted_kernel import FIRST, WantedKernel
 from attndsl.verify.space.values import (
     ANY,
@@ -27,6 +32,8 @@ from attndsl.verify.space.values import (
     WORKLOADS,
 )
 from tests.support.searches import FOUND, OPERATOR, rng, search, stub_searches
+
+SHELF = sorted(str(each) for each in (specs_dir() / "variants").glob("*.py"))
 
 
 @pytest.fixture
@@ -128,6 +135,17 @@ def test_demands_are_made_in_turns_of_few_tasks_and_of_any_work(
     assert member._demand(turn, 9) and not member._demand(turn, 10)
     assert {WORKLOADS[member._place(turn)] for turn in asking} == {FEW, ANY}
     assert search()._demand(turn) is None
+
+
+@pytest.mark.parametrize("of", [*shipped_names(), *SHELF])
+def test_every_demand_has_its_turn_among_the_usual_cases_of_a_kernel(of: str) -> None:
+    """A demand behind the last turn that asks is asked for by nobody: ``USUAL_CASES`` then become more."""
+    member = search(of="incre_flash_attention", kernels=1)
+    for space in spaces(load(of)):
+        member.space = space
+        turns = [member._demand(turn) for turn in range(USUAL_CASES)]
+        asked = {each.name for each in turns if each is not None}
+        assert asked == {each.name for each in (*demands(space), *of_prompts(space))}
 
 
 def test_without_demands_of_prompts_turns_of_many_tasks_are_asked_for_none(

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -294,6 +294,21 @@ def test_a_program_is_told_by_what_it_does():
     assert record_keys.program_meaning(worded) == own != record_keys.program_meaning(less)
     places = {buffer: place + 32 for buffer, place in program.addresses.items()}
     assert record_keys.program_meaning(program.with_(addresses=places)) != own
+
+
+def test_what_a_program_does_is_told_of_all_its_fields():
+    """A further field of programs is told by ``program_meaning``, too, or stands here with the reason."""
+    told = {"parameters", "workspace", "tiling", "constants", "cores", "flags", "addresses"}
+    decides_nothing = {
+        "name": "of a kernel, as readers know it",
+        "summary": "a sentence",
+        "device": "part of the record's key by itself",
+        "dtype": "that of the parameters",
+        "body": "cores have its statements",
+        "requirements": "what holds of constants",
+    }
+    program = compiled_for(ops.relay_attention, record_keys.kernels_of(judging_cases())[0].special).program
+    assert {each.name for each in fields(program)} == told | decides_nothing.keys()
 
 
 _BY_CONTENT = ("lowering", "passes", "compiler", "codegen", "spec/authoring")

@@ -1,8 +1,8 @@
 """How the vector cores compute the elementwise operations of the graph: a table by the node's ``op``.
 
 An operation has a form with a number, one with a second operand, or one of its own; all work on contiguous
-fp32 numbers, in place, of scores as of result rows. Adding an operation is adding a line here, its NumPy
-meaning in ``reference/arithmetic.py``, its number of operands and its sign in ``graph/elementwise.py``.
+fp32 numbers, in place, of scores as of result rows. What an operation takes beside its line here:
+docs/packages/lowering.md.
 """
 
 from __future__ import annotations

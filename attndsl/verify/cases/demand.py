@@ -27,7 +27,9 @@ class Demand:
     """``pins``: draws values of variables with which calls tend to meet it; ``holds``: whether one does;
     ``workload``: what its cases are about; ``whole``: whether rows have all channels of the kernel, so that
     its last lanes count; ``roomy``: whether tensors may be larger than those of other cases; ``beside``:
-    values that a case has as well, each where it contradicts none before."""
+    values that a case has as well, each where it contradicts none before, by level: 0 for the first attempts
+    to find a case, 1 where these found none; ``halves``: whether tasks shall have two halves, by the plan of
+    the kernel."""
 
     name: str
     pins: Callable[[np.random.Generator], Mapping[str, Any]]
