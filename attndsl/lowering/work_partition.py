@@ -55,7 +55,9 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
             add("rowTotal", context.rows.row_total(context), "rows of the result")
     if contexts[0].joint:
         rows: list[Expr] = [tiling_field_ref(context.label(ROWS_PER_TASK)) for context in contexts]
-        contexts[0].inventory.field(ROWS_PER_TASK, reduce(maximum, rows), "query rows of a task, at most")
+        contexts[0].inventory.field(
+            ROWS_PER_TASK, reduce(maximum, rows), "query rows that a slot of the rings has"
+        )
     blocks = maximum(1, minimum(most, cores))  # an empty call has no items, but a launch has a block
     contexts[0].inventory.field("blocks", blocks, "blocks that are launched")
 

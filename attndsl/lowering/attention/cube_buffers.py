@@ -52,6 +52,7 @@ def cube_buffers(context: Context) -> CubeBuffers:
         in_l1_of_keys, key_slots = base_n * (base_k if others is None else _part(others, base_k)), 1
     values = constant("valueBlock", base_k * columns, "elements of a block of values")
     in_l1, in_l1_is = _values_in_l1(context, values, columns)
+    _bound_right_operand(context, keys, values)
     bands = bands_of_task(context)
     band: Expr = rows if bands == 1 else context.rows_per_band
     few = _slots(context.schedule.value_slots, 2 if bands == 1 else 1)
@@ -157,6 +158,16 @@ def holds_query(context: Context) -> bool:
     needed = 2 * context.max_rows * context.padded_head_size * item
     context.inventory.require(needed <= usable, "L0A holds the query rows of a task twice")
     return True
+
+
+def _bound_right_operand(context: Context, keys: Named, values: Named) -> None:
+    """L0B bounds what one matrix multiply takes: limits of options say so, not the end of a memory alone. A
+    schedule that does not fit is left to who plans memory."""
+    item, usable = item_bytes(context.cube_dtype), context.architecture.memory(MemorySpace.L0B).usable
+    for block, what in ((keys, "keys"), (values, "values")):
+        fits = 2 * block * item <= usable
+        if fits.evaluate({}):
+            context.inventory.require(fits, f"L0B holds two blocks of {what}")
 
 
 def _check_depths(context: Context) -> None:

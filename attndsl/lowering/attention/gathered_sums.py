@@ -107,7 +107,7 @@ def adds_to_slot(context: Context) -> Expr:
 def below_limit(context: Context) -> list[Statement]:
     """The maxima of a tile's rows less the limit by which they may grow."""
     limit = context.inventory.constant(
-        "growthLimit", GROWTH_LIMIT, "by so much a score may exceed the maximum that its row has"
+        "growthLimit", GROWTH_LIMIT, "a score exceeds its row's maximum by no more: exp fits fp16"
     )
     of_tile = whole(vector_buffers(context).tile_stat, 0, STEP_ROWS)
     return [WithScalar(op="Adds", dst=of_tile, src=of_tile, scalar=select(is_later(context), -limit, 0.0))]

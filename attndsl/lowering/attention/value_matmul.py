@@ -95,7 +95,8 @@ def weighted_tile(context: Context, only_tile: OnlyTile | None = None) -> Stage:
         columns = Alloc(buffers=(b.prob,), body=seq(load, columns))
     located = [] if keeps_keys(context) else context.values.locate(context)
     body = seq(*tile_bounds(context), *located, first_time(context, columns))
-    doc = "Weighted sum of one tile's values, probabilities times values, to its ring slot."
+    to = "added to the sums of its item" if context.gathers_sums else "to its ring slot"
+    doc = f"Weighted sum of one tile's values, probabilities times values, {to}."
     if only_tile is not None:
         doc = f"{doc} Those of an item's only tile are the result."
     return context.stage(

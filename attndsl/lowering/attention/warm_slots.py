@@ -185,7 +185,7 @@ def await_slot(context: Context) -> tuple[Stage, Expr]:
 def _rows_of_zeros(context: Context) -> Named:
     """Rows of scores that fit where a step's weighted sums arrive: merges accumulate in no less room."""
     count = context.rows_of_results * context.padded_value_size // context.tile_keys
-    meaning = "rows of a score tile that have room where weighted sums arrive"
+    meaning = "rows of a score tile that have room in a buffer of weighted sums"
     found = context.inventory.constant("rowsOfZeros", count, meaning)
     context.inventory.require(found > 0, "a step of weighted sums has room for a row of scores")
     return found

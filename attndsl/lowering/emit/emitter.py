@@ -224,7 +224,7 @@ class Emitter:
     def ring(self) -> Named:
         """Slots of the workspace rings."""
         return self._option(
-            "ring", "ring", "slots of a workspace ring between cube and vector cores, at most"
+            "ring", "ring", "slots of a workspace ring of score or probability tiles, at most"
         )
 
     @property

@@ -96,7 +96,7 @@ ITEM_MEANINGS = {
     "members": "batch rows of the task",
     "seenPlace": "where its tiles begin in seenTiles",
     KEY_STEPS.name: "steps of the item with keys: one or two a tile",
-    STEPS.name: "steps of the item in the pipeline: its tiles, or those that drain it",
+    STEPS.name: "steps of the item in the pipeline: those with keys, or what drains it",
 }
 """Scalars of an item by their names, as the kernel explains them."""
 HALF_MEANINGS = {

@@ -100,6 +100,7 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
     most, statistics = maximum(steps, results), emit.most_rows * (BLOCK_COPIES * STATISTIC_LANES)
     blocks, meaning = "resultBlocks" if emit.of_results else "rowBlocks", "a row statistic, two blocks a row"
     summed = results if emit.gathers_sums else rows  # those of merged partials alone
+    summed_is = "weighted sums of merged rows" if emit.gathers_sums else "running weighted sum of each row"
     widened = emit.narrows_scores  # these arrive in a place of their own
     gaps = steps * emit.row_gap
     score = ub("score", "float32", tile + gaps, _SCORES, 1 if widened else slots)
@@ -115,12 +116,14 @@ def vector_buffers(emit: Emitter) -> VectorBuffers:
         row_max=ub("rowMax", "float32", flight, "running maximum of each row, of items in flight"),
         row_sum=ub("rowSum", "float32", flight, "running sum of each row, of items in flight"),
         rescale=ub("rescale", "float32", emit.ring * rows, "exp(old max - new max) of the tiles in flight"),
-        accumulator=ub("accumulator", "float32", summed * padded_size, "running weighted sum of each row"),
+        accumulator=ub("accumulator", "float32", summed * padded_size, summed_is),
         partial=ub(
             "partial",
             "float32",
             results * padded_size,
-            "weighted sum of one tile or split",
+            "weighted sums of an item so far, or of a split"
+            if emit.gathers_sums
+            else "weighted sum of one tile or split",
             emit.schedule.result_slots,
         ),
     )

@@ -160,7 +160,7 @@ class RowSpace(ABC):
         """The number of tasks, with the tiling fields it is made of."""
         rows, tasks = self.task_sizes(emit, self.heads_per_task(emit))
         note = emit.inventory.host_number if emit.joint else emit.inventory.field
-        note(emit.label(ROWS_PER_TASK), rows, "query rows of a task, at most")
+        note(emit.label(ROWS_PER_TASK), rows, "query rows that a slot of the rings has")
         return emit.inventory.field(emit.label("tasks"), tasks, "units of work before keys are split")
 
     @abstractmethod

@@ -69,8 +69,8 @@ class LoadNz(Copy[Region, GlobalRegion]):
 
     Element (r, c) of matrix j goes to
     ``(c // C0) * padded_rows * C0 + (j * matrix_step + r * row_step) * C0 + c % C0``: the matrices share one
-    Nz image of ``padded_rows`` rows. The last column group is filled with zeros; rows that no matrix has keep
-    what was there.
+    Nz image of ``padded_rows`` rows. What lies behind the columns in the last column group is filled with
+    zeros; rows that no matrix has keep what was there.
 
     Attributes:
         src: the first matrix; ``src_matrix_pitch`` elements behind it the next begins.

@@ -122,7 +122,7 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t ring = 0;  // slots of a workspace ring of score or probability tiles, at most
 };
 
 // Cuts the rows into tasks and their keys into splits; the blocks that share them.

@@ -23,15 +23,15 @@ using attndsl::kVectorCores;
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// slots of a workspace ring between cube and vector cores, at most (set in the spec)
+// slots of a workspace ring of score or probability tiles, at most (set in the spec)
 constexpr int64_t kRing = 3;
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
@@ -49,12 +49,12 @@ static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
 static_assert(kRing >= 2 && kRing <= 8, "kRing: from 2 to 8");
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "kRowsPerStep: a multiple of 8 from 8 to 64");
-static_assert(kBaseN >= kPaddedHeadSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "kBaseN: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+static_assert(kBaseN == kPaddedHeadSize,
+    "kBaseN: kPaddedHeadSize; L0B holds two blocks of keys; one matrix multiply takes a whole "
     "head");
-static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
-    "head");
+static_assert(kBaseK == kPaddedHeadSize,
+    "kBaseK: kPaddedHeadSize; L0B holds two blocks of values; one matrix multiply takes a "
+    "whole head");
 static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 16 to 128; a task is one band of rows; L0A holds the "
     "query rows of a task twice");

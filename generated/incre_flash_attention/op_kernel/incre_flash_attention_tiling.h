@@ -57,7 +57,7 @@ struct IncreFlashAttentionTiling {
     int64_t group;  // query heads of a key/value head
     int64_t headsPerTask;  // query heads of a task, at most
     int64_t headTiles;  // tasks that share the query heads of a key/value head
-    int64_t rowsPerTask;  // query rows of a task, at most
+    int64_t rowsPerTask;  // query rows that a slot of the rings has
     int64_t tasks;  // units of work before keys are split
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a task and a split

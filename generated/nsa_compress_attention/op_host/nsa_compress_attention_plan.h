@@ -92,7 +92,7 @@ struct Kernel {
     int64_t rowsPerVector = 0;  // query rows of one vector core, at most
     int64_t tileKeys = 0;  // keys of one score tile
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t ring = 0;  // slots of a workspace ring of score or probability tiles, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
 };
 

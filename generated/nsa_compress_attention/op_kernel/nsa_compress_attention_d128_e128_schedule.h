@@ -27,15 +27,15 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most (set in the spec)
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+constexpr int64_t kRing = 3;  // slots of a workspace ring of score or probability tiles, at most
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results
 constexpr int64_t kResultRowsPerStep = 16;
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
@@ -68,12 +68,12 @@ static_assert(kRowsPerStep >= 16 && kRowsPerStep <= 64 && kRowsPerStep % 16 == 0
     "kRowsPerStep: a multiple of 16 from 16 to 64; a vector step has whole trees of heads");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
     "kResultRowsPerStep: a multiple of 8 from 8 to 128");
-static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
-    "head");
-static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
-    "head");
+static_assert(kBaseN == kPaddedValueSize,
+    "kBaseN: kPaddedValueSize; L0B holds two blocks of keys; one matrix multiply takes a "
+    "whole head");
+static_assert(kBaseK == kPaddedHeadSize,
+    "kBaseK: kPaddedHeadSize; L0B holds two blocks of values; one matrix multiply takes a "
+    "whole head");
 static_assert(kMaxRows == 128,
     "kMaxRows: 128; a task is one band of rows; a vector core has all heads of a position; "
     "L0A holds the query rows of a task twice");

@@ -311,7 +311,7 @@ private:
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
         int64_t keySteps;  // steps of the item with keys: one or two a tile
-        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t steps;  // steps of the item in the pipeline: those with keys, or what drains it
     };
 
     __aicore__ inline Item DecodeItem(int64_t turn)

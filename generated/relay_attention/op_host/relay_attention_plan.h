@@ -72,7 +72,7 @@ inline RelayAttentionTiling OneBlock()
 struct Kernel {
     int64_t maxRows = 0;  // query rows of one task, at most
     int64_t tileKeys = 0;  // keys of one score tile
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t ring = 0;  // slots of a workspace ring of score or probability tiles, at most
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t paddedHeadSize = 0;  // head size this kernel is specialized on, padded to 16
 };
@@ -149,7 +149,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
     tiling.group = problem.headNum / problem.N;
     tiling.headsPerTask = MinOf(tiling.group, kernel.maxRows);
     tiling.headTiles = CeilDiv(tiling.group, tiling.headsPerTask);
-    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows of a task, at most
+    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows that a slot of the rings has
     tiling.tasksKey = problem.B * tiling.kvHeads * tiling.headTiles;
     // score tiles of a row, at most
     const int64_t keyTilesKey = CeilDiv(problem.S1, kernel.tileKeys);
@@ -169,7 +169,7 @@ inline void PartitionWork(const Problem &problem, const Kernel &kernel,
             ? MaxOf(1, kernel.rowsPerBand / MaxOf(tiling.headsPerTask, 1))
             : membersOfLargeTask;
     tiling.memberTiles = CeilDiv(tiling.batchRows, tiling.membersPerTask);
-    // query rows of a task, at most
+    // query rows that a slot of the rings has
     const int64_t rowsPerTaskKeyShare = tiling.headsPerTask * tiling.membersPerTask;
     tiling.tasksKeyShare = problem.BS * tiling.kvHeads * tiling.headTiles * tiling.memberTiles;
     tiling.splitsKeyShare = SplitsOf(problem, tiling.tasksKeyShare, keyTilesKeyShare);
@@ -200,7 +200,7 @@ inline void SetStrides(const Problem &problem, RelayAttentionTiling &tiling)
 inline void SetScalars(const Problem &problem, const Kernel &kernel, RelayAttentionTiling &tiling)
 {
     using attndsl::MinOf;
-    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows of a task, at most
+    const int64_t rowsPerTaskKey = tiling.headsPerTask;  // query rows that a slot of the rings has
     tiling.qkScale = problem.qkScale;
     tiling.queryHeads = problem.headNum;
     tiling.headDim = problem.D;

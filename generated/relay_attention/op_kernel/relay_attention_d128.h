@@ -353,7 +353,7 @@ private:
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
-        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t steps;  // steps of the item in the pipeline: those with keys, or what drains it
         int64_t keyEntry;  // which tensors of the lists have its keys and values
         int64_t memberPlace;  // where its members begin in memberRows, over keyShare
         int64_t members;  // batch rows of the task, over keyShare

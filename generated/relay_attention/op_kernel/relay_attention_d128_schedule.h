@@ -23,17 +23,17 @@ constexpr int64_t kRowsPerBand = 128;  // query rows of a band of a task's rows
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Schedule options. They may be edited within the limits that the assertions state.
-// slots of a workspace ring between cube and vector cores, at most (tuned value)
+// slots of a workspace ring of score or probability tiles, at most (tuned value)
 constexpr int64_t kRing = 4;
 constexpr int64_t kMaxRows = 256;  // query rows of one task, at most (tuned value)
 constexpr int64_t kTileKeys = 256;  // keys of one score tile (tuned value)
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
 // query rows of one vector step on weighted sums and results (tuned value)
 constexpr int64_t kResultRowsPerStep = 32;
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
@@ -49,7 +49,7 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedHeadSize;  // elements of a bloc
 constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
-// rows of a score tile that have room where weighted sums arrive
+// rows of a score tile that have room in a buffer of weighted sums
 constexpr int64_t kRowsOfZeros = kResultRowsPerStep * kPaddedHeadSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
@@ -59,12 +59,12 @@ static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "kRowsPerStep: a multiple of 8 from 8 to 64");
 static_assert(kResultRowsPerStep >= 8 && kResultRowsPerStep <= 128 && kResultRowsPerStep % 8 == 0,
     "kResultRowsPerStep: a multiple of 8 from 8 to 128");
-static_assert(kBaseN >= kPaddedHeadSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "kBaseN: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
+static_assert(kBaseN == kPaddedHeadSize,
+    "kBaseN: kPaddedHeadSize; L0B holds two blocks of keys; one matrix multiply takes a whole "
     "head");
-static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
-    "head");
+static_assert(kBaseK == kPaddedHeadSize,
+    "kBaseK: kPaddedHeadSize; one matrix multiply takes a whole head; L0B holds two blocks of "
+    "values");
 static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,

@@ -36,7 +36,7 @@ struct RelayAttentionTiling {
     int64_t tasksKeyShare;  // units of work before keys are split
     int64_t splitsKeyShare;  // parts the keys of a row are split into
     int64_t itemsKeyShare;  // units of work: a task and a split
-    int64_t rowsPerTask;  // query rows of a task, at most
+    int64_t rowsPerTask;  // query rows that a slot of the rings has
     int64_t blocks;  // blocks that are launched
     float qkScale;
     int64_t queryHeads;  // query heads

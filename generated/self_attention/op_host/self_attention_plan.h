@@ -184,7 +184,7 @@ struct Kernel {
     int64_t maxRows = 0;  // query rows of a half of a task, at most
     int64_t rowsPerBand = 0;  // query rows of a band of a task's rows
     int64_t tileKeys = 0;  // keys of one score tile
-    int64_t ring = 0;  // slots of a workspace ring between cube and vector cores, at most
+    int64_t ring = 0;  // slots of a workspace ring of score or probability tiles, at most
     int64_t mostHalves = 0;  // halves of a task, at most
     int64_t paddedValueSize = 0;  // head size of values and results, padded to 16
     int64_t prefetch = 0;  // tiles by which the scores run ahead of the weighted sums

@@ -29,14 +29,14 @@ constexpr int64_t kScaledAtOnce = 4096;  // elements that a vector core scales a
 constexpr int64_t kDoubleBuffer = 2;
 // query rows of one vector step on weighted sums and results
 constexpr int64_t kResultRowsPerStep = 8;
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+constexpr int64_t kRing = 3;  // slots of a workspace ring of score or probability tiles, at most
 constexpr int64_t kMaxRows = 256;  // query rows of a half of a task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
@@ -50,7 +50,7 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a blo
 constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
-// rows of a score tile that have room where weighted sums arrive
+// rows of a score tile that have room in a buffer of weighted sums
 constexpr int64_t kRowsOfZeros = kResultRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
@@ -62,12 +62,12 @@ static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "step");
 static_assert(kResultRowsPerStep == 8,
     "kResultRowsPerStep: 8; a vector step has one group of 8 rows");
-static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
-    "head");
-static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
-    "head");
+static_assert(kBaseN == kPaddedValueSize,
+    "kBaseN: kPaddedValueSize; L0B holds two blocks of keys; one matrix multiply takes a "
+    "whole head");
+static_assert(kBaseK == kPaddedHeadSize,
+    "kBaseK: kPaddedHeadSize; one matrix multiply takes a whole head; L0B holds two blocks of "
+    "values");
 static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
@@ -89,7 +89,7 @@ constexpr uint32_t
     kQueryScaledSlotBytes = kScaledAtOnce * 2,  // the part scaled
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
     kSumBlocksSlotBytes = kRowsPerVector * kBlockLanes * 4,  // row sums of the tile, 8 lanes a row
-    // weighted sum of one tile or split
+    // weighted sums of an item so far, or of a split
     kPartialSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     // running maximum of each row, of items in flight
@@ -102,7 +102,7 @@ constexpr uint32_t
     kRowBlocksSlotBytes = kRowsPerStep * (2 * kBlockLanes) * 4,
     // a row statistic, two blocks a row
     kResultBlocksSlotBytes = kResultRowsPerStep * (2 * kBlockLanes) * 4,
-    // running weighted sum of each row
+    // weighted sums of merged rows
     kAccumulatorSlotBytes = kResultRowsPerStep * kPaddedValueSize * 4,
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,

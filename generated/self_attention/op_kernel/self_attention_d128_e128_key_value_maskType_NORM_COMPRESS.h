@@ -41,7 +41,7 @@ namespace self_attention_d128_e128_key_value_maskType_NORM_COMPRESS {
 
 using namespace AscendC;
 
-constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
+constexpr float kGrowthLimit = 8.0f;  // a score exceeds its row's maximum by no more: exp fits fp16
 // a row whose sum in a tile is no larger has no score kGrowthLimit above its maximum
 constexpr float kLargestSum = 2900.0f;
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
@@ -343,7 +343,7 @@ private:
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t keySteps;  // steps of the item with keys: one or two a tile
-        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t steps;  // steps of the item in the pipeline: those with keys, or what drains it
     };
 
     __aicore__ inline Item DecodeItem(int64_t turn)
@@ -602,7 +602,7 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
-    // Weighted sum of one tile's values, probabilities times values, to its ring slot.
+    // Weighted sum of one tile's values, probabilities times values, added to the sums of its item.
     __aicore__ inline void WeightedTile(const Item &work, const Half &taskHalf, int64_t keyPosition,
         int64_t step, int64_t slot)
     {

@@ -26,14 +26,14 @@ constexpr int64_t kMostHalves = 2;  // halves of a task, at most
 constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialized on, padded to 16
 // slots of a buffer that is filled while the other is used; ids of events count on it
 constexpr int64_t kDoubleBuffer = 2;
+constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
+constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+constexpr int64_t kRing = 3;  // slots of a workspace ring of score or probability tiles, at most
 constexpr int64_t kMaxRows = 256;  // query rows of a half of a task, at most
 constexpr int64_t kTileKeys = 512;  // keys of one score tile
 constexpr int64_t kRowsPerStep = 16;  // query rows of one vector step
-constexpr int64_t kBaseN = 128;  // keys or value columns of one matrix multiply
-constexpr int64_t kBaseK = 128;  // depth of one matrix multiply
 
 // Derived from the options.
 // query rows of one vector core, at most
@@ -49,7 +49,7 @@ constexpr int64_t kValueBlock = kBaseK * kPaddedValueSize;  // elements of a blo
 constexpr int64_t kProbPiece = kTileKeys < 2 * kBaseK ? kTileKeys : 2 * kBaseK;
 // tiles by which the scores run ahead of the weighted sums
 constexpr int64_t kPrefetch = kRing - 1;
-// rows of a score tile that have room where weighted sums arrive
+// rows of a score tile that have room in a buffer of weighted sums
 constexpr int64_t kRowsOfZeros = kRowsPerStep * kPaddedValueSize / kTileKeys;
 
 static_assert(kTileKeys >= 64 && kTileKeys <= 512 && kTileKeys % 64 == 0,
@@ -59,12 +59,12 @@ static_assert(kRing >= 3 && kRing <= 8,
 static_assert(kRowsPerStep >= 8 && kRowsPerStep <= 64 && kRowsPerStep % 8 == 0,
     "kRowsPerStep: a multiple of 8 from 8 to 64; one repeat has a number of each row of a "
     "step");
-static_assert(kBaseN >= kPaddedValueSize && kBaseN <= 256 && kBaseN % 16 == 0,
-    "kBaseN: a multiple of 16 from kPaddedValueSize to 256; one matrix multiply takes a whole "
-    "head");
-static_assert(kBaseK >= kPaddedHeadSize && kBaseK <= 256 && kBaseK % 16 == 0,
-    "kBaseK: a multiple of 16 from kPaddedHeadSize to 256; one matrix multiply takes a whole "
-    "head");
+static_assert(kBaseN == kPaddedValueSize,
+    "kBaseN: kPaddedValueSize; L0B holds two blocks of keys; one matrix multiply takes a "
+    "whole head");
+static_assert(kBaseK == kPaddedHeadSize,
+    "kBaseK: kPaddedHeadSize; one matrix multiply takes a whole head; L0B holds two blocks of "
+    "values");
 static_assert(kMaxRows >= 144 && kMaxRows <= 256 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 144 to 256; a task has several bands of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
@@ -78,7 +78,8 @@ constexpr uint32_t
     kResultSlotBytes = kRowsPerStep * kPaddedValueSize * 2,
     // 2 slots: scores of the rows, then exp(score - max)
     kScoreSlotBytes = kRowsPerStep * kTileKeys * 4,
-    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // weighted sum of one tile or split
+    // weighted sums of an item so far, or of a split
+    kPartialSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
     kRowsOutSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of a partial
     kZeroWideSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // zeros
     kLanesSlotBytes = kRowsPerStep * kFoldedLanes * 4,  // reduction over the tile, one repeat a row
@@ -94,8 +95,7 @@ constexpr uint32_t
     kSumOutSlotBytes = kRowsPerStep * kBlockLanes * 4,  // row sums of a partial
     // row maximum of one partial, then exp(it - new max)
     kPartMaxSlotBytes = kRowsPerStep * kBlockLanes * 4,
-    // running weighted sum of each row
-    kAccumulatorSlotBytes = kRowsPerStep * kPaddedValueSize * 4,
+    kAccumulatorSlotBytes = kRowsPerStep * kPaddedValueSize * 4,  // weighted sums of merged rows
     // exp(old max - new max) of the tiles in flight
     kRescaleSlotBytes = kRing * kRowsPerVector * 4,
     kTileSumSlotBytes = kRowsPerVector * 4,  // row sums of the tile

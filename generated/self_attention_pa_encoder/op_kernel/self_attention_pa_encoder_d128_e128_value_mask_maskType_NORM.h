@@ -40,7 +40,7 @@ namespace self_attention_pa_encoder_d128_e128_value_mask_maskType_NORM {
 
 using namespace AscendC;
 
-constexpr float kGrowthLimit = 8.0f;  // by so much a score may exceed the maximum that its row has
+constexpr float kGrowthLimit = 8.0f;  // a score exceeds its row's maximum by no more: exp fits fp16
 constexpr float kLowest = -3.4028234663852886e+38f;  // initial row maximum: no key seen yet
 // smallest normal number, the sum of a row without keys
 constexpr float kSmallest = 1.1754943508222875e-38f;
@@ -310,7 +310,7 @@ private:
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
-        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t steps;  // steps of the item in the pipeline: those with keys, or what drains it
     };
 
     __aicore__ inline Item DecodeItem(int64_t turn)
@@ -474,7 +474,7 @@ private:
         CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kScoreRingReady);
     }
 
-    // Weighted sum of one tile's values, probabilities times values, to its ring slot.
+    // Weighted sum of one tile's values, probabilities times values, added to the sums of its item.
     __aicore__ inline void WeightedTile(const Item &work, int64_t keyStart, int64_t tile,
         int64_t slot, int64_t itemSlot)
     {

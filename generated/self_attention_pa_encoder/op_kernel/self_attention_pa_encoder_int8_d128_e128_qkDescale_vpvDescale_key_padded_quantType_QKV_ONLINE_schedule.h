@@ -28,7 +28,7 @@ constexpr int64_t kPaddedHeadSize = 128;  // head size this kernel is specialize
 constexpr int64_t kDoubleBuffer = 2;
 
 // Schedule options. They may be edited within the limits that the assertions state.
-constexpr int64_t kRing = 3;  // slots of a workspace ring between cube and vector cores, at most
+constexpr int64_t kRing = 3;  // slots of a workspace ring of score or probability tiles, at most
 constexpr int64_t kMaxRows = 128;  // query rows of one task, at most
 // keys of one score tile (needed: a block of int8 probabilities)
 constexpr int64_t kTileKeys = 128;
@@ -62,6 +62,8 @@ static_assert(kMaxRows >= 16 && kMaxRows <= 128 && kMaxRows % 16 == 0,
     "kMaxRows: a multiple of 16 from 16 to 128; a task is one band of rows");
 static_assert(kMaxRows / kVectorCores % kRowsPerStep == 0,
     "kRowsPerStep divides the rows of a vector core");
+static_assert(2 * kKeyBlock <= 65536, "L0B holds two blocks of keys");
+static_assert(2 * kValueBlock <= 65536, "L0B holds two blocks of values");
 static_assert(2 * kMaxRows * kPaddedHeadSize <= 65536, "L0A holds the query rows of a task twice");
 
 // Buffer map, in bytes: a slot of buffer x has kXSlotBytes, the first is at kXAt.

@@ -288,7 +288,7 @@ private:
         int64_t keyEnd;  // end of the keys of the task
         int64_t firstTile;  // first key tile of the item
         int64_t tiles;  // key tiles of the item
-        int64_t steps;  // steps of the item in the pipeline: its tiles, or those that drain it
+        int64_t steps;  // steps of the item in the pipeline: those with keys, or what drains it
     };
 
     __aicore__ inline Item DecodeItem(int64_t turn)

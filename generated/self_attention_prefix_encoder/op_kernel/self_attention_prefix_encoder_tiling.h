@@ -47,7 +47,7 @@ struct SelfAttentionPrefixEncoderTiling {
     int64_t smallPositions;  // first query positions of a batch row, which small tasks have
     int64_t queryTiles;  // tasks that share the query positions of a batch row
     int64_t largeTasks;  // large tasks; all others are small
-    int64_t rowsPerTask;  // query rows of a task, at most
+    int64_t rowsPerTask;  // query rows that a slot of the rings has
     int64_t tasks;  // units of work before keys are split
     int64_t splits;  // parts the keys of a row are split into
     int64_t items;  // units of work: a task and a split

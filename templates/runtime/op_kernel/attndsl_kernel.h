@@ -197,8 +197,8 @@ protected:
                 (l1Pitch - columns) / kBlock));
     }
 
-    // A row-major matrix to Nz in L1, in an image of `imageRows` rows. The last column group is
-    // filled with zeros.
+    // A row-major matrix to Nz in L1, in an image of `imageRows` rows. Of the last column
+    // group what lies behind the columns is filled with zeros.
     template <typename Element>
     __aicore__ static inline void LoadNz(const AscendC::LocalTensor<Element> &l1,
         const AscendC::GlobalTensor<Element> &global, int64_t rows, int64_t columns, int64_t pitch,
@@ -316,6 +316,7 @@ protected:
 
     // The parameters of a product of `rows` x `depth` by `depth` x `columns`: it `starts` a sum in
     // L0C, or is added to the one there. Events order the pipes, so that there is no unit flag.
+    // What lies behind `depth` in the last fractals, and may be stale, the device leaves out.
     __aicore__ static inline AscendC::MmadParams ProductParams(
         int64_t rows, int64_t columns, int64_t depth, bool starts)
     {
