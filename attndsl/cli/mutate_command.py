@@ -19,10 +19,11 @@ from attndsl.cli.command_options import (
     operators,
 )
 from attndsl.cli.command_values import Place, Whole
-from attndsl.mutate import USUAL_CASES
 
 _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
 _MUTANTS = 100
+USUAL_CASES = 22
+"""Cases of a kernel, if nothing else is said: each demand on them has its turn."""
 
 
 @command(

@@ -4,6 +4,3 @@ A mutant is one change of one place of a project's text: an event that is droppe
 one, a launch without batch mode. It is killed if the emulator's checks find something, a value is wrong, or a
 static check refuses it, in calls that execute the changed line.
 """
-
-USUAL_CASES = 22
-"""Cases of a kernel, if nothing else is said: each demand on them has its turn."""

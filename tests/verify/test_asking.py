@@ -11,7 +11,7 @@ import pytest
 
 from attndsl import ops
 from attndsl.base.package_files import specs_dir
-from attndsl.mutate import USUAL_CASES
+from attndsl.cli.mutate_command import USUAL_CASES
 from attndsl.spec.operator.loader import load, shipped_names
 from attndsl.verify.cases import mode_search
 from attndsl.verify.cases.cases import Stream, spaces
