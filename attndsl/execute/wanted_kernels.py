@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from attndsl.codegen.kernel_set.asked_sizes import HeadSizes
 from attndsl.codegen.kernel_set.kernel_list import ListedKernel
-from attndsl.codegen.kernel_set.kernel_request import legal_choice
+from attndsl.codegen.kernel_set.kernel_request import legal_choice, specialization_of_choice
 from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import compiled_for, launch_of, specialization_of
 from attndsl.expr.argument_facts import dtype_of, given, passed
@@ -37,10 +38,11 @@ def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKer
     legal = choosable(operator)
     pins |= {name: value for name, value in special.settings if value is not None and name in legal}
     likely: dict[str, Any] = {**features, **default_specialization(operator)}
-    choices = [legal_choice(operator, asked, special.dtype) for asked in ({**features, **pins}, pins)]
-    legal_ones = [each for each in choices if each is not None]
-    if legal_ones:
-        choice = min(legal_ones, key=lambda each: _distance(operator, special, each))
+    nearest = (legal_choice(operator, asked, special.dtype) for asked in ({**features, **pins}, pins))
+    choices = [each for each in nearest if each is not None]
+    if choices:
+        # a tensor that a kernel does not read, a mask that indices give, may make its choice legal
+        choice = next((each for each in choices if _is_of(operator, special, each)), choices[0])
         likely = {**passed((spec.name for spec in operator.tensors), choice.present), **choice.settings}
     free = {spec.name for spec in operator.params if not spec.choices}  # left to the case
     beside = [spec.name for spec in operator.tensors if spec.optional and spec.name not in features_of_it]
@@ -58,16 +60,10 @@ def _wanted(operator: Operator, name: str, special: Specialization) -> WantedKer
     )
 
 
-def _distance(operator: Operator, special: Specialization, choice: Choice) -> tuple[bool, int]:
-    """How far a legal choice is from those that a kernel is for: whether it reads other tensors, and how many
-    settings are neither the kernel's nor the defaults. A tensor that a kernel does not read, such as a mask
-    that indices give, may be what the defaults need to be legal."""
-    passed_tensors = {spec.name for spec in operator.tensors if not spec.optional} | choice.present
-    reads = features_told(operator, frozenset(passed_tensors), choice.settings)
-    own, usual = dict(special.settings), default_specialization(operator)
-    decide = operator.specialization_parameters & choice.settings.keys()
-    others = sum(choice.settings[each] not in (own.get(each), usual.get(each)) for each in decide)
-    return reads != special.features, others
+def _is_of(operator: Operator, special: Specialization, choice: Choice) -> bool:
+    """Whether calls of a legal choice are for a kernel."""
+    sizes = HeadSizes(special.padded_head_size, special.padded_value_size or special.padded_head_size)
+    return specialization_of_choice(operator, choice, special.dtype, sizes) == special
 
 
 def _has_halves(compiled: Compiled, call: Call) -> bool:

@@ -21,12 +21,11 @@ _OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.(?:tile|step) < \w+
 _STEPS_THAT_DRAIN = re.compile(r"found\.steps =\s+turn (>=) (tiling_\.items) \? kPrefetch :")
 _LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
 _FEWER_LANES = re.compile(r"if \((\w+) \* kBlockLanes (>) (\w+)\)\s*\Z")
-_FILL = re.compile(r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\(([^,]*),[^;]*;\s*\Z")
-_FOLD = re.compile(
-    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?\w+OfBlocks\(([^,]*), \w+(?:\[\w+\])?, \w+,\s+(\w+),\s+(\w+), "
-)
+_BEHIND_A_BARRIER = r"\s*(?:PipeBarrier<\w+>\(\);\s*)?"
+_FILL = re.compile(_BEHIND_A_BARRIER + r"Duplicate\(([^,]*),[^;]*;\s*\Z")
+_FOLD = re.compile(_BEHIND_A_BARRIER + r"\w+OfBlocks\((\w+), \w+, \w+, (\w+), (\w+), ")
 _FOLD_BY_REPEATS = re.compile(
-    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= kRepeatLanes\) \{"
+    _BEHIND_A_BARRIER + r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= kRepeatLanes\) \{"
     r"\s*\w+OfBlocks\(([^,]*?) \+ \1 / kBlockLanes\], \w+\[\1\], \w+,\s+kRepeatLanes,"
     r"\s+(\w+), "
 )
@@ -34,18 +33,17 @@ _BARRIER = re.compile(r"\s*PipeBarrier<\w+>\(\);\s*\Z")
 _INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
 _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
-_CLAMP = re.compile(
-    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Maxs\(([^,]*),\s+([^,]*),\s+float\(kSmallest\), [^;]*;\s*\Z"
-)
+_CLAMP = re.compile(_BEHIND_A_BARRIER + r"Maxs\(([^,]*),\s+([^,]*),\s+float\(kSmallest\), [^;]*;\s*\Z")
 _AGAIN = re.compile(r"if \(aboveLimit \|\| (?:tile|step) (<) [\w.]+\)\s*\Z")
 _HALVES = re.compile(r"found\.halves =\s+kMaxRows (<) rowsOfTask \? MinOf\(found\.queriesOfTask,")
 _MORE_LANES = re.compile(r"if \((RoundUp\([^()]*\)) (>) ([\w.]+)\)\s*\Z")
 _FILL_OF_DIFFERENCE = re.compile(
-    r"\s*(?:PipeBarrier<\w+>\(\);\s*)?Duplicate\([^,]*, [^,]*,"
+    _BEHIND_A_BARRIER + r"Duplicate\([^,]*, [^,]*,"
     r"\s+\((RoundUp\([^()]*\)) - ([\w.]+)\) \* \w+\);\s*\Z"
 )
 _LEFT = re.compile(r"if \((\w+) (<) (\w+)\)\s*\Z")
 _FILL_OF_REST = re.compile(r"\s*(?:AscendC::)?Duplicate\(\w+\[(\w+)\], \w+, (\w+) - \1\);\s*\Z")
+_FILLS_OF_REST = ((_LEFT, _FILL_OF_REST), (_MORE_LANES, _FILL_OF_DIFFERENCE))
 _UPWARDS = re.compile(r"for \(; (\w+) (<) (\w+); \+\+\1\)\s*\Z")
 _TURNS = re.compile(
     r"for \(int64_t (?:turn|place) = \w+; (?:turn|place) (<) (?:turns|places)End();"
@@ -155,23 +153,17 @@ def _of_interval(source: EmittedText, statement: StatementText, defect: Defect) 
 
 
 def _of_rest(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
-    """A branch that fills as many lanes as are left: none where the first is the end."""
-    head = source.match(_LEFT, statement)
+    """A branch that fills as many lanes as one number is less, or more, than another: none where they are
+    equal."""
     body = source.block(statement)
-    if head is None or body is None or head.start(2) != defect.span.start or not _takes_more(source, defect):
+    if body is None or not _takes_more(source, defect):
         return False
-    fill = _FILL_OF_REST.match(source.code_at(body))
-    return fill is not None and fill.groups() == head.group(1, 3)
-
-
-def _of_difference(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
-    """A branch that fills as many lanes as one number exceeds another."""
-    head = source.match(_MORE_LANES, statement)
-    body = source.block(statement)
-    if head is None or body is None or head.start(2) != defect.span.start or not _takes_more(source, defect):
-        return False
-    fill = _FILL_OF_DIFFERENCE.match(source.code_at(body))
-    return fill is not None and fill.groups() == head.group(1, 3)
+    for heads, fills in _FILLS_OF_REST:
+        head = source.match(heads, statement)
+        if head is not None and head.start(2) == defect.span.start:
+            fill = fills.match(source.code_at(body))
+            return fill is not None and fill.groups() == head.group(1, 3)
+    return False
 
 
 def _of_clamp(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -181,16 +173,12 @@ def _of_clamp(source: EmittedText, statement: StatementText, defect: Defect) -> 
     return clamp is not None and clamp[1] == clamp[2] and _takes_more(source, defect)
 
 
-def _of_work_again(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
-    """A step that is done again with its own maxima although those before would do."""
-    head = source.match(_AGAIN, statement)
-    return head is not None and head.start(1) == defect.span.start and _takes_more(source, defect)
-
-
-def _of_two_halves(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
-    """Two halves of a task that would be one whole: each has room for the whole."""
-    halves = source.match(_HALVES, statement)
-    return halves is not None and halves.start(1) == defect.span.start and _takes_more(source, defect)
+def _of_either_way(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """What is done in another way that would do, too: a step again with its own maxima although those before
+    are high enough, a task as two halves, each of which has room for the whole."""
+    heads = (source.match(each, statement) for each in (_AGAIN, _HALVES))
+    chosen = any(head is not None and head.start(1) == defect.span.start for head in heads)
+    return chosen and _takes_more(source, defect)
 
 
 def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -258,15 +246,13 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_parity,
     _of_barrier,
     _of_clamp,
-    _of_difference,
+    _of_either_way,
     _of_fill,
     _of_idle_core,
     _of_interval,
     _of_no_rows,
     _of_rest,
-    _of_two_halves,
     _of_way_back,
-    _of_work_again,
     _of_zeros,
 )
 

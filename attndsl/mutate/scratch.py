@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.source_model import Span, StatementText
 from attndsl.mutate.turns import by_vector_pipe, uses_of
 
 _Use = tuple[StatementText, str]
@@ -76,7 +76,7 @@ def _lives_in(kernel: EmittedText, block: Span, uses: Sequence[_Use]) -> list[_L
             return []
         return [_Life(block, *_barriers(kernel, block, first, last))]
     found = list[_Life]()
-    children = [_child(kernel, block, each.span.start) for each, _ in uses]
+    children = [kernel.child(block, each.span.start) for each, _ in uses]
     for child in dict.fromkeys(children):
         if child is None:
             return []
@@ -92,7 +92,7 @@ def _writes_first(kernel: EmittedText, block: Span, uses: Sequence[_Use]) -> boo
     branches of a condition."""
     if not _writes(kernel, *uses[0]):
         return False
-    child = _child(kernel, block, uses[0][0].span.start)
+    child = kernel.child(block, uses[0][0].span.start)
     if child is None:
         return True
     branch = kernel.otherwise(child)
@@ -113,17 +113,6 @@ def _writes(kernel: EmittedText, statement: StatementText, member: str) -> bool:
     )
 
 
-def _child(kernel: EmittedText, block: Span, place: int) -> Span | None:
-    """The outermost block within a block that holds a place; None where the place is in the block itself."""
-    open_at = list[int]()
-    for match in re.finditer(r"[{}]", kernel.code[block.start : place]):
-        if match[0] == "{":
-            open_at.append(block.start + match.start())
-        elif open_at:
-            open_at.pop()
-    return Span(open_at[0] + 1, closing_brace(kernel.code, open_at[0])) if open_at else None
-
-
 def _barriers(
     kernel: EmittedText, block: Span, first: StatementText, last: StatementText
 ) -> tuple[bool, bool]:
@@ -133,6 +122,6 @@ def _barriers(
         for each in kernel.functions[first.function]
         if block.start <= each.span.start < block.end
         and kernel.is_vector_barrier(each)
-        and _child(kernel, block, each.span.start) is None
+        and kernel.child(block, each.span.start) is None
     ]
     return any(at < first.span.start for at in places), any(at > last.span.start for at in places)

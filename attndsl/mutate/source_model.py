@@ -125,6 +125,16 @@ class SourceModel:
         word = _ELSE.match(self.code, block.end + 1)
         return None if word is None else Span(word.end(), closing_brace(self.code, word.end() - 1))
 
+    def child(self, block: Span, place: int) -> Span | None:
+        """The outermost block within a block that holds a place; None where that is in the block itself."""
+        open_at = list[int]()
+        for match in re.finditer(r"[{}]", self.code[block.start : place]):
+            if match[0] == "{":
+                open_at.append(block.start + match.start())
+            elif open_at:
+                open_at.pop()
+        return Span(open_at[0] + 1, closing_brace(self.code, open_at[0])) if open_at else None
+
     def loop_over(self, statement: StatementText, variable: str) -> re.Match[str] | None:
         """The head of the loop around a statement over steps of a variable (:data:`STEPS`)."""
         loops = (self.match(STEPS, head) for head in self.heads_around(statement))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import callers_of
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.source_model import Span, StatementText
 
 _VIEW = re.compile(r"(?<!\w)(\w+_) = View<[^<>]*>\(\w+, (k\w+At)\b")
 _LANEWISE = frozenset({"Add", "Sub", "Mul", "Max", "Min"})
@@ -141,17 +141,12 @@ def _at_last(kernel: EmittedText, early: str, late: str) -> bool:
 def _block_around(kernel: EmittedText, spans: Sequence[Span]) -> Span | None:
     """What the innermost braces hold that are around all of some places, in a loop."""
     first, last = min(each.start for each in spans), max(each.end for each in spans)
-    loop = _loop_around(kernel, first)
-    if loop is None or last > loop.end:
+    block = _loop_around(kernel, first)
+    if block is None or last > block.end:
         return None
-    opened = [loop.start - 1]
-    for match in re.finditer(r"[{}]", kernel.code[loop.start : first]):
-        if match[0] == "{":
-            opened.append(loop.start + match.start())
-        else:
-            opened.pop()
-    blocks = (Span(at + 1, closing_brace(kernel.code, at)) for at in reversed(opened))
-    return next((block for block in blocks if last <= block.end), None)
+    while (inner := kernel.child(block, first)) is not None and last <= inner.end:
+        block = inner
+    return block
 
 
 def _loop_around(kernel: EmittedText, place: int) -> Span | None:
