@@ -17,6 +17,9 @@ from attndsl.cli.command_options import (
 from attndsl.cli.command_values import Place, Whole
 from attndsl.cli.requested_calls import call_options, requested_call
 
+MOST_CORE_CYCLES = 200_000_000
+"""That are simulated of one call; some 10 s."""
+
 
 @command(
     "run",
@@ -56,6 +59,13 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
 @call_options
 @click.option("--cores", type=Whole(1), help="blocks at most; default: all cores of the device")
 @device_option
+@click.option(
+    "--most-core-cycles",
+    type=Whole(0),
+    default=MOST_CORE_CYCLES,
+    show_default=True,
+    help="of a call that takes more, over all cores, the rest is extrapolated; 0: none",
+)
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @click.option("--html", type=Place(folder=False), help="one page: timeline, memories, roofline")
 @json_option
@@ -68,6 +78,7 @@ def profile(
     features: tuple[str, ...],
     cores: int | None,
     device: str | None,
+    most_core_cycles: int,
     trace: Path | None,
     html: Path | None,
     as_json: bool,
@@ -88,11 +99,11 @@ def profile(
         call = operator.bind(**load_call(inputs))
     else:
         call = requested_call(operator, shapes, dtypes, settings, features)
-    result = profile_call(call, cores=cores, trace=trace)
+    result = profile_call(call, cores=cores, trace=trace, most_core_cycles=most_core_cycles)
     if html is not None:
         from attndsl.cli.profile_page.page import write_page
 
-        write_page(call, result, html, cores=cores)
+        write_page(call, result, html, cores=cores, most_core_cycles=most_core_cycles)
     if as_json:
         answer(**result.to_json())
         return

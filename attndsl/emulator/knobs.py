@@ -35,6 +35,8 @@ class Knobs:
     definedness are not followed. What the scalar unit reads and writes in global memory and in UB is real,
     and so are copies of it, of arrays of up to 1 MiB, of integers of 32 and 64 bits and of masks in bytes,
     and what vector instructions make of nothing but these."""
+    most_core_cycles: int = 0
+    """With ``timing``: cycles of all cores together after which the run is stopped; 0: it runs to its end."""
     racecheck: bool = True
     """racecheck: hazards that nothing orders."""
     memcheck: bool = True

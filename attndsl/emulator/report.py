@@ -45,12 +45,14 @@ class Report:
     counters: Mapping[str, Any]
     """`instructions` and `busy_cycles` a pipe, summed over cores; `busy_by_core` of each kind of core, and
     `active_by_core`, which are cycles with an instruction in flight, as a device's counters have them;
-    `total_cycles` and `microseconds` of the launch, a prediction; `gm_read_bytes`, `gm_write_bytes` by
-    argument name; `memory_bytes` from and to memory behind L2, of which `memory_read_bytes`
-    are read, `memory_read_by_tensor` by argument name; `product_cycles`: what products would take whose
-    operands fill their fractals; `block_ends`: cycles at which each block ends; `critical_path`: cycles by
-    what they went to along the chain of events that ends last; `bank_conflicts`: cycles by line that vector
-    instructions took longer."""
+    `total_cycles` and `microseconds` of the launch, a prediction; by argument name `gm_bytes`, its size, and
+    `gm_read_bytes`, `gm_write_bytes`; `memory_bytes` from and to memory behind L2, of which
+    `memory_read_bytes` are read, `memory_read_by_tensor` by argument name; `product_cycles`: what products
+    would take whose operands fill their fractals; `block_ends`: cycles at which each block ends; `progress`:
+    of a run that was stopped, at equal distances of time, the cycles until which each cube core's products
+    are known and how many of them they took; None of other runs; `critical_path`: cycles by what they went to
+    along the chain of events that ends last; `bank_conflicts`: cycles by line that vector instructions took
+    longer."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -98,9 +100,11 @@ def report_of(data: Mapping[str, Any], device: Device) -> Report:
             "memory_read_bytes": data["memory_read_bytes"],
             "product_cycles": data["product_cycles"],
             "block_ends": data["block_ends"],
+            "progress": data["progress"] if data["stopped"] else None,
             "critical_path": data["critical_path"],
             "bank_conflicts": data["bank_conflicts"],
             "memory_read_by_tensor": {name: array["fetched_bytes"] for name, array in arrays.items()},
+            "gm_bytes": {name: array["bytes"] for name, array in arrays.items()},
             "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
             "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
         },

@@ -110,6 +110,13 @@ def execute(
     )
 
 
+def make_ready(launch: Launch) -> None:
+    """Compile what :func:`execute` runs, so that several threads may run it without each compiling it."""
+    folder, names = written(launch.compiled), names_of(launch.compiled.operator)
+    _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel, None)
+    _host_library(folder, _host_text(launch.compiled))
+
+
 @lru_cache(maxsize=256)
 def _kernel(source: Path, entry: str, headers: emulator.VendorHeaders | None) -> emulator.Kernel:
     return emulator.build(source, entry=entry, headers=headers, packaged=True)

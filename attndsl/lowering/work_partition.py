@@ -13,7 +13,7 @@ from attndsl.expr import Const, Expr, Symbol, as_expr, ceil_div, maximum, minimu
 from attndsl.lowering.attention.item_turns import turn_of
 from attndsl.lowering.attention.seen_tiles import MOST_TILES, most_candidates, numbers_tiles
 from attndsl.lowering.context.attention_context import Context
-from attndsl.lowering.emit.emitter import ROWS_PER_TASK
+from attndsl.lowering.emit.emitter import ROWS_OF_SLOT, ROWS_PER_TASK
 from attndsl.lowering.emit.inventory import Inventory
 from attndsl.lowering.emit.loop_scalars import SPLIT, TASK
 from attndsl.lowering.masks.told_ends import telling_mask
@@ -55,9 +55,7 @@ def add_work_fields(contexts: tuple[Context, ...]) -> None:
             add("rowTotal", context.rows.row_total(context), "rows of the result")
     if contexts[0].joint:
         rows: list[Expr] = [tiling_field_ref(context.label(ROWS_PER_TASK)) for context in contexts]
-        contexts[0].inventory.field(
-            ROWS_PER_TASK, reduce(maximum, rows), "query rows that a slot of the rings has"
-        )
+        contexts[0].inventory.field(ROWS_PER_TASK, reduce(maximum, rows), ROWS_OF_SLOT)
     blocks = maximum(1, minimum(most, cores))  # an empty call has no items, but a launch has a block
     contexts[0].inventory.field("blocks", blocks, "blocks that are launched")
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from attndsl.codegen.kernel_set.kernel_names import kernel_name
-from attndsl.compiler.prepare_launch import prepare
+from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator import Knobs
 from attndsl.emulator.report import Report
-from attndsl.execute.execute import execute
+from attndsl.execute.execute import execute, make_ready
 from attndsl.expr import as_expr
 from attndsl.profile.calibration_text import calibration_lines
+from attndsl.profile.extrapolation import (
+    Extrapolation,
+    can_extrapolate,
+    extrapolated,
+    items_of_blocks,
+    whole_counters,
+)
 from attndsl.spec.binding.call import Call
 from attndsl.target import Device
 from attndsl.target.costs import Rate, cost_lines
@@ -29,7 +37,8 @@ class Profile:
     ``cube``: share of the part's cube that products take whose operands fill their fractals.
     ``critical_path``: what the time went to along the chain of events that ends last. ``block_ends``: when
     each block is done. ``bank_conflicts``: cycles of all cores by line of the kernel that vector instructions
-    took longer.
+    took longer. ``extrapolation``: how the call follows from the part of it that was simulated; None: it was
+    simulated whole.
     """
 
     operator: str
@@ -48,6 +57,7 @@ class Profile:
     block_ends: tuple[float, ...]
     bank_conflicts: Mapping[str, float]
     schedule: Mapping[str, int | str]
+    extrapolation: Extrapolation | None = None
 
     @property
     def limit(self) -> str:
@@ -84,6 +94,7 @@ class Profile:
             "cores": list(self.cores),
             "predicted_microseconds": self.time,
             "worst_microseconds": self.worst,
+            "extrapolated": None if self.extrapolation is None else self.extrapolation.to_json(),
             "launch_microseconds": self.device.launch_microseconds,
             "bounds_microseconds": dict(self.bounds),
             "limited_by": self.limit,
@@ -111,6 +122,8 @@ class Profile:
         yield f"    on {blocks} blocks of {cubes} AIC and {vectors} AIV of {self.device.title}"
         launch = self.device.launch_microseconds
         yield f"    predicted {self.time:.1f} us, at worst {self.worst:.1f}; a launch adds about {launch:g}"
+        if self.extrapolation is not None:
+            yield f"    {self.extrapolation.words}"
         yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
         for name, bound in largest_first(self.bounds):
             yield f"        {name:12} {bound:10.1f} us"
@@ -143,10 +156,13 @@ def profile_call(
     cores: int | None = None,
     trace: Path | None = None,
     rates: Mapping[str, Rate] | None = None,
+    most_core_cycles: int = 0,
 ) -> Profile:
     """Runs the call's kernel on the emulator without data and reads its timeline.
 
     ``cores``: blocks at most, None: all. ``rates``: numbers in place of some of the device's.
+    ``most_core_cycles``: cycles of all cores together that are simulated of a call whose work can be counted
+    beforehand, the rest is extrapolated; 0: all.
 
     Raises:
         FindingsError: the checks that need no data found a defect in the kernel.
@@ -155,10 +171,10 @@ def profile_call(
     launch = prepare(call, cores)
     device = launch.compiled.program.device
     used = {**device.rates, **(rates or {})}
-    report = execute(launch, Knobs(timing=True), trace=trace, costs=cost_lines(device.costs, used))
-    report.raise_for_findings()
-    counters, counts = report.counters, _core_counts(report)
-    worst = execute(launch, Knobs(timing=True), costs=device.worst_costs(used))
+    costs = (cost_lines(device.costs, used), device.worst_costs(used))
+    most = most_core_cycles if can_extrapolate(launch) else 0
+    (report, counters, extrapolation), (_, worst, _) = _simulated(launch, costs, trace, most)
+    counts = _core_counts(report)
     total = max(counters["total_cycles"], 1e-9)
     return Profile(
         operator=call.operator.name,
@@ -167,7 +183,7 @@ def profile_call(
         sizes=_sizes(call),
         cores=report.cores,
         time=float(counters["microseconds"]),
-        bounds=_bounds(report, device, used),
+        bounds=_bounds(counters, counts, device, used),
         busy={
             kind: {
                 pipe: round(cycles / (total * counts[kind]), 4)
@@ -175,12 +191,12 @@ def profile_call(
             }
             for kind in counts
         },
-        worst=max(float(worst.counters["microseconds"]), float(counters["microseconds"])),
+        worst=max(float(worst["microseconds"]), float(counters["microseconds"])),
         bytes={
             "hbm_read": int(counters["memory_read_bytes"]),
             "hbm_write": int(counters["memory_bytes"] - counters["memory_read_bytes"]),
-            "l2_read": sum(counters["gm_read_bytes"].values()),
-            "l2_write": sum(counters["gm_write_bytes"].values()),
+            "l2_read": int(sum(counters["gm_read_bytes"].values())),
+            "l2_write": int(sum(counters["gm_write_bytes"].values())),
         },
         read_by_tensor={name: size for name, size in counters["memory_read_by_tensor"].items() if size},
         cube=counters["product_cycles"] / (total * device.aic),
@@ -190,7 +206,38 @@ def profile_call(
         block_ends=tuple(map(device.microseconds, counters["block_ends"])),
         bank_conflicts=counters["bank_conflicts"],
         schedule=asdict(launch.compiled.schedule),
+        extrapolation=extrapolation,
     )
+
+
+_Simulated = tuple[Report, Mapping[str, Any], Extrapolation | None]
+
+
+def _simulated(launch: Launch, costs: Sequence[str], trace: Path | None, most: int) -> list[_Simulated]:
+    """The launch's report, the whole call's counters and how they were found, by each of the costs.
+
+    The runs are made side by side. ``trace``: of the first.
+    """
+    make_ready(launch)
+    knobs, traces = Knobs(timing=True, most_core_cycles=most), [trace, *[None] * (len(costs) - 1)]
+    with ThreadPoolExecutor(len(costs)) as pool:
+        runs = [
+            pool.submit(execute, launch, knobs, trace=file, costs=lines)
+            for file, lines in zip(traces, costs, strict=True)
+        ]
+        reports = [run.result() for run in runs]
+    reports[0].raise_for_findings()
+    stopped = [report.counters["progress"] is not None for report in reports]
+    items, found = items_of_blocks(launch) if any(stopped) else [], list[_Simulated]()
+    for report, is_part in zip(reports, stopped, strict=True):
+        counters, whole = report.counters, None
+        if is_part:
+            whole = extrapolated(counters, items)
+            if whole is None:
+                return _simulated(launch, costs, trace, 0)
+            counters = whole_counters(counters, whole, launch.compiled.program.device)
+        found.append((report, counters, whole))
+    return found
 
 
 def _sizes(call: Call) -> dict[str, int]:
@@ -205,8 +252,9 @@ def _core_counts(report: Report) -> dict[str, int]:
     return {kind: count for kind, count in (("AIC", blocks * cubes), ("AIV", blocks * vectors)) if count}
 
 
-def _bounds(report: Report, device: Device, rates: Mapping[str, Rate]) -> dict[str, float]:
-    counters = report.counters
+def _bounds(
+    counters: Mapping[str, Any], cores: Mapping[str, int], device: Device, rates: Mapping[str, Rate]
+) -> dict[str, float]:
     moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
     found = {
         "memory": device.microseconds(counters["memory_bytes"] / rates["hbm"].value),
@@ -214,7 +262,7 @@ def _bounds(report: Report, device: Device, rates: Mapping[str, Rate]) -> dict[s
     }
     # all cores of the part, not only those the launch used
     part = {"AIC": device.aic, "AIV": device.aiv}
-    for kind in _core_counts(report):
+    for kind in cores:
         for pipe, cycles in counters["busy_by_core"][kind].items():
             if cycles:
                 found[f"{kind} {pipe}"] = device.microseconds(cycles / part[kind])

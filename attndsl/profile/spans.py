@@ -74,15 +74,18 @@ class BlockSpans:
         return {place: found[place] for place in places if place in worked}
 
 
-def spans_of(launch: Launch, block: int) -> BlockSpans:
+def spans_of(launch: Launch, block: int, *, most_core_cycles: int = 0) -> BlockSpans:
     """Runs the launch again without data and records one block.
+
+    ``most_core_cycles``: cycles of all cores together after which the run is stopped; 0: none.
 
     Raises:
         As :func:`attndsl.profile.profile.profile_call`.
     """
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"
-        execute(launch, Knobs(timing=True), trace=trace, trace_block=block)
+        knobs = Knobs(timing=True, most_core_cycles=most_core_cycles)
+        execute(launch, knobs, trace=trace, trace_block=block)
         events = json.loads(trace.read_text())["traceEvents"]
     return read_spans(events, block, functions_of(launch.compiled))
 

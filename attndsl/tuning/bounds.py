@@ -72,7 +72,7 @@ def bounds_of(program: Program, tiling: Mapping[str, int | float], arguments: Ma
         arguments: arrays by parameter, tuples of them for lists; none for results and absent ones.
     """
     device, blocks = program.device, int(tiling["blocks"])
-    scalars = {**_tensors(arguments), **_unknown(program), **tiling}
+    scalars = scalars_of(program, tiling, arguments)
     cube, vector = (Counter(program, core, scalars) for core in (Core.AIC, Core.AIV))
     cubes = [cube.work(block, blocks) for block in range(blocks)]
     vectors = [
@@ -92,6 +92,13 @@ def bounds_of(program: Program, tiling: Mapping[str, int | float], arguments: Ma
             found[f"{core.value} {pipe.value}"] = cycles
     microseconds = {name: device.microseconds(cycles) for name, cycles in found.items()}
     return Bounds(microseconds, cube.counted + vector.counted)
+
+
+def scalars_of(
+    program: Program, tiling: Mapping[str, int | float], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a :class:`~attndsl.tuning.work.Counter` counts a launch with; as of :func:`bounds_of`."""
+    return {**_tensors(arguments), **_unknown(program), **tiling}
 
 
 def _unknown(program: Program) -> dict[str, Any]:

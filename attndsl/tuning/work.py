@@ -34,6 +34,8 @@ _Act = Callable[[Scalars, Counts], None]
 
 _MOST_KNOWN = 1 << 17
 """Parts whose counts are kept, a kilobyte each: where queries have lists of their own, hardly any recurs."""
+_APART, _SAMPLES = (4, 6), 3
+"""Steps at the begin and at the end of a long loop that are counted each, and of each half between them."""
 COUNTED = tuple((core, pipe) for core in Core for pipe in core.pipes)
 """The pipes whose cycles are counted."""
 
@@ -59,10 +61,13 @@ class Counter:
 
     Args:
         scalars: tiling fields, and tensors under their names and :func:`~attndsl.expr.nodes.global_key`.
+        samples: of long loops count some steps, and take those between them for alike where these are.
     """
 
-    def __init__(self, program: Program, core: Core, scalars: Mapping[str, Any]) -> None:
-        self.core, self.program, self._given = core, program, scalars
+    def __init__(
+        self, program: Program, core: Core, scalars: Mapping[str, Any], *, samples: bool = False
+    ) -> None:
+        self.core, self.program, self._given, self._samples = core, program, scalars, samples
         self._costs = _CostTable(program.device)
         moved = (
             tensor
@@ -85,15 +90,35 @@ class Counter:
 
     def work(self, block: int, blocks: int, sub: int = 0) -> Work:
         """The work of the core ``sub`` of a block."""
-        counters = dict.fromkeys(step_counters(self.program), 0)  # no work depends on them
-        scalars = {**self._given, **counters, "blockIndex": block, "blockCount": blocks, "subBlock": sub}
-        counts = self._count(self.program.body, scalars)
+        counts = self._count(self.program.body, self._of_core(block, blocks, sub))
         first, tensors = len(COUNTED), len(self._tensors)
         read, written, cold = (
             dict(zip(self._tensors, counts[first + part * tensors :].tolist(), strict=False))
             for part in range(3)
         )
         return Work(dict(zip(COUNTED, counts[:first].tolist(), strict=True)), read, written, cold)
+
+    def cycles_of_items(self, pipe: Pipe, block: int, blocks: int, sub: int = 0) -> list[float]:
+        """The cycles of a pipe of the core ``sub`` of a block for each of its items, in turn."""
+        place, scalars = COUNTED.index((self.core, pipe)), self._of_core(block, blocks, sub)
+        return [float(counts[place]) for counts in self._items(self.program.body, scalars)]
+
+    def _of_core(self, block: int, blocks: int, sub: int) -> Scalars:
+        """What a core knows before its first statement."""
+        counters = dict.fromkeys(step_counters(self.program), 0)  # no work depends on them
+        return {**self._given, **counters, "blockIndex": block, "blockCount": blocks, "subBlock": sub}
+
+    def _items(self, statement: Statement, scalars: Scalars) -> Iterator[Counts]:
+        """The counts of each item; ``scalars`` receive what is defined before the loop over them."""
+        if isinstance(statement, For) and statement.over_items:
+            for value in range(*integers(statement.begin, statement.end, statement.step)(scalars)):
+                yield self._count(statement.body, {**scalars, statement.var.name: value})
+            return
+        for child in statement.children():
+            if _defines(child):
+                _definition(child)(scalars, self._nothing)
+            elif any(isinstance(each, For) and each.over_items for each in child.walk()):
+                yield from self._items(child, scalars)
 
     # Statements -----------------------------------------------------------------------------------------
 
@@ -224,14 +249,39 @@ class Counter:
         conditions: tuple[Callable[[Scalars], Any] | None, ...],
         scalars: Scalars,
     ) -> Counts:
-        inner, total = dict(scalars), np.zeros(self._size)
-        for value in values:
-            inner[name] = value
+        inner = dict(scalars)
+
+        def of(value: int) -> Counts:
+            inner[name], found = value, np.zeros(self._size)
             for number, part in enumerate(parts):
                 condition = conditions[number] if conditions else None
                 if condition is None or condition(inner):
-                    total += self._count(part, inner)
+                    found += self._count(part, inner)
+            return found
+
+        total = np.zeros(self._size)
+        for each, times in (
+            self._told_apart(values, of) if self._samples else ((value, 1) for value in values)
+        ):
+            total += times * of(each)
         return total
+
+    def _told_apart(self, values: range, of: Callable[[int], Counts]) -> Iterator[tuple[int, int]]:
+        """The values of a loop to count, and how many each of them stands for.
+
+        In the middle of a long loop, if some are alike, one stands for all of its half of a task: halves have
+        steps in turn.
+        """
+        first, last = _APART[0], len(values) - _APART[1]
+        if last - first <= 2 * _SAMPLES:
+            yield from ((value, 1) for value in values)
+            return
+        yield from ((value, 1) for value in (*values[:first], *values[last:]))
+        for half in range(2):
+            middle = values[first + half : last : 2]
+            some = [of(value) for value in middle[:: max(len(middle) // _SAMPLES, 1)]]
+            alike = all(np.array_equal(each, some[0]) for each in some)
+            yield from ((middle[0], len(middle)),) if alike else ((value, 1) for value in middle)
 
     def _if(self, statement: If) -> _Plan:
         branches = (statement.then, statement.otherwise)

@@ -67,3 +67,20 @@ def test_the_call_of_the_front_page():
     sizes = {each: int(size) for each, size in (part.split("=") for part in shape.split(","))}
     call = call_of_shape(load(name).mode_named(setting), sizes)
     assert {each: call.env()[each] for each in sizes} == sizes
+
+
+@needs_compiler
+def test_a_long_call_is_extrapolated_and_says_so(operator, tmp_path):
+    """In its document, its text and its page, of which only the simulated part is a timeline."""
+    shape = ",".join(f"{name}={value}" for name, value in (SHAPE | {"S": 64000}).items())
+    command = ["profile", operator.name, "--shape", shape]
+    whole = json.loads(CliRunner().invoke(cli, [*command, "--json"]).output)
+    assert whole["extrapolated"] is None
+    part = [*command, "--most-core-cycles", "2000000"]
+    found = json.loads(CliRunner().invoke(cli, [*part, "--json"]).output)
+    assert 0.1 < found["extrapolated"]["simulated_share"] < 0.9 and found["extrapolated"]["spread"] < 0.1
+    assert found["predicted_microseconds"] == pytest.approx(whole["predicted_microseconds"], rel=0.1)
+    done = CliRunner().invoke(cli, [*part, "--html", str(tmp_path / "page.html")])
+    assert done.exit_code == 0 and "extrapolated: " in done.output
+    page = (tmp_path / "page.html").read_text()
+    assert "simulated, the rest extrapolated" in page and "later instructions are left out" in page

@@ -9,7 +9,7 @@ from attndsl.compiler.prepare_launch import Launch, prepare
 from attndsl.emulator import Knobs, find_compiler
 from attndsl.execute.execute import execute
 from attndsl.target import Core, Pipe
-from attndsl.tuning.bounds import Bounds, _flat, bounds_of
+from attndsl.tuning.bounds import Bounds, _flat, bounds_of, scalars_of
 from attndsl.tuning.work import Counter, Work
 from tests.support.authored import call_of, with_schedule
 from tests.support.devices import DEVICE
@@ -127,3 +127,56 @@ def test_the_emulator_counts_the_same_work(tmp_path):
         assert least <= counted / busy <= 1.1, (core, pipe)
     found = sum(read(works(launch, Core.AIC)).values()) + sum(read(works(launch, Core.AIV)).values())
     assert found == pytest.approx(sum(counters["gm_read_bytes"].values()), rel=0.03)
+
+
+def of_items(launch: Launch, core: Core, *, samples: bool = False) -> list[list[float]]:
+    """The cycles of products of each block's items."""
+    counter = Counter(
+        launch.compiled.joint,
+        core,
+        scalars_of(launch.compiled.joint, launch.tiling, launch.call.arrays),
+        samples=samples,
+    )
+    return [counter.cycles_of_items(Pipe.M, block, launch.blocks) for block in range(launch.blocks)]
+
+
+def test_items_have_together_the_work_of_their_block(tmp_path):
+    """Three batch rows of other lengths on two blocks."""
+    call = call_of(with_schedule(tmp_path, cores=2, split_kv=1), batch=3, keys=3000, lengths=[3000, 700, 1])
+    launch = prepare(call)
+    items, whole = of_items(launch, Core.AIC), works(launch, Core.AIC)
+    assert [sum(each) for each in items] == [work.cycles[Core.AIC, Pipe.M] for work in whole]
+    assert len({cycles for each in items for cycles in each if cycles}) == 3
+
+
+def test_of_a_long_loop_some_steps_stand_for_the_rest(tmp_path):
+    """50,001 keys, a last tile that is not whole: the same work, from less than half of what is counted."""
+    call = call_of(with_schedule(tmp_path, split_kv=1), batch=1, keys=50_001, head_dim=64)
+    launch = prepare(call)
+    scalars = scalars_of(launch.compiled.joint, launch.tiling, launch.call.arrays)
+    exact, sampled = (
+        Counter(launch.compiled.joint, Core.AIC, scalars, samples=samples) for samples in (False, True)
+    )
+    found, wanted = (dict(each.work(0, launch.blocks).cycles) for each in (sampled, exact))
+    assert found == pytest.approx(wanted, rel=1e-9)
+    assert sampled.counted < exact.counted / 2
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 100, 3], ids=["alike", "one step of the middle is not", "one at the edge is not"]
+)
+def test_steps_that_differ_are_each_counted(tmp_path, odd):
+    """Where a step that is looked at differs from the others of its half, each is counted."""
+    launch = prepare(call_of(with_schedule(tmp_path), keys=64))
+    counter = Counter(launch.compiled.joint, Core.AIC, {}, samples=True)
+    values = range(201)
+    middle = [value for value in values if 4 <= value < 195 and value % 2 == 0]
+    looked_at = middle[0] if odd == 100 else odd
+
+    def of(value: int) -> np.ndarray:
+        return np.array([2.0 if value == looked_at else 1.0])
+
+    pairs = list(counter._told_apart(values, of))
+    assert sum(times for _, times in pairs) == len(values)
+    assert sum(times * of(value)[0] for value, times in pairs) == sum(of(value)[0] for value in values)
+    assert (len(pairs) < 20) == (odd != 100)

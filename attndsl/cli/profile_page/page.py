@@ -37,15 +37,21 @@ class PageNotWritten(UserError):
     """The page cannot be written where it was asked for."""
 
 
-def write_page(call: Call, profile: Profile, path: Path, *, cores: int | None = None) -> None:
+def write_page(
+    call: Call, profile: Profile, path: Path, *, cores: int | None = None, most_core_cycles: int = 0
+) -> None:
     """Runs the block of the call that ends last once more, recorded, and writes the page.
+
+    ``cores``, ``most_core_cycles``: what the profile was made with.
 
     Raises:
         PageNotWritten: ``path`` cannot be written.
     """
     launch = prepare(call, cores)
     slowest = max(range(len(profile.block_ends)), key=lambda block: profile.block_ends[block])
-    text = page_text(profile, spans_of(launch, slowest), launch.compiled.program)
+    most = 0 if profile.extrapolation is None else most_core_cycles
+    block = spans_of(launch, slowest, most_core_cycles=most)
+    text = page_text(profile, block, launch.compiled.program)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -69,7 +75,7 @@ def page_text(profile: Profile, block: BlockSpans, program: Program) -> str:
         block=block.block,
         left_out=block.until < 0.98 * profile.time,
         until=f"{block.until:.1f}",
-        overview=overview(block, PIPES, profile.time),
+        overview=overview(block, PIPES, profile.time if profile.extrapolation is None else block.until),
         stretch=stretch(block, PIPES, begin, end),
         memories=tuple(memory_plot(use, begin, end) for use in uses),
         roofline=roofline_plot(roofline_of(profile)),
@@ -112,6 +118,8 @@ def headline(profile: Profile) -> Iterator[tuple[str, str]]:
     hbm = profile.hbm()
     yield f"{profile.time:.1f} us", "predicted"
     yield f"{profile.worst:.1f} us", "at worst"
+    if profile.extrapolation is not None:
+        yield f"{profile.extrapolation.share:.0%}", "simulated, the rest extrapolated"
     yield f"{profile.cube:.1%}", "of the cube"
     yield f"{hbm['of_r']:.1%}", f"of R = {hbm['r'] / 1e12:.2f} TB/s"
     yield f"{profile.bytes['hbm_read'] / 1e6:.1f} MB", "from memory"

@@ -49,6 +49,7 @@ bool Knobs::set(const std::string& key, const std::string& value) {
   else if (key == "saturate") saturate = v;
   else if (key == "rough_reciprocal") rough_reciprocal = v;
   else if (key == "timing") timing = v;
+  else if (key == "most_core_cycles") most_core_cycles = v;
   else if (key == "racecheck") racecheck = v;
   else if (key == "memcheck") memcheck = v;
   else if (key == "synccheck") synccheck = v;

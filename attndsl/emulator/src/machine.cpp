@@ -254,6 +254,7 @@ void Machine::run(const std::function<void()>& body) {
     if (idle_rounds > kIdleRounds) { report_deadlock(); break; }
     if (!only_polling) ready.erase(std::remove_if(ready.begin(), ready.end(), [&](size_t i) { return cores[i]->yields; }), ready.end());
     size_t next = only_polling ? ready[idle_rounds % ready.size()] : next_core(ready);
+    if ((stopped = knobs.most_core_cycles && stops_at(time_of(*cores[next])))) break;
     core = cores[next].get();
     core->resumes_at = 0;
     if (only_polling) core->yields = false;
@@ -263,6 +264,8 @@ void Machine::run(const std::function<void()>& body) {
     swapcontext(&impl_->scheduler, &impl_->tasks[next].context);
   }
   horizon_ = kNever;
+  core = nullptr;
+  if (stopped) return;
   for (auto& c : cores) {
     core = c.get();
     write_back_at_end();
@@ -292,6 +295,19 @@ size_t Machine::next_core(const std::vector<size_t>& ready) {
   for (size_t i = 0; i < cores.size(); ++i)
     if (!impl_->tasks[i].done && i != ready[chosen] && (cores[i]->waiting_for || cores[i]->yields)) horizon_ = std::min(horizon_, time_of(*cores[i]) + kAhead);
   return ready[chosen];
+}
+
+// Notes how far the cube cores are at equal distances of time, and says when the run has had its cycles; `now` is the time of the
+// core that is least far.
+bool Machine::stops_at(double now) {
+  constexpr size_t kNotes = 32;
+  const double most = static_cast<double>(knobs.most_core_cycles) / static_cast<double>(cores.size());
+  while (timeline.progress.size() < kNotes && now >= most * static_cast<double>(timeline.progress.size() + 1) / kNotes) {
+    timeline.progress.emplace_back();
+    for (auto& c : cores)
+      if (c->kind == CoreKind::Cube) timeline.progress.back().push_back({c->time.done(Pipe::M).at, c->time.busy(Pipe::M)});
+  }
+  return now >= most;
 }
 
 void Machine::awaken(double when) { horizon_ = std::min(horizon_, when + kAhead); }

@@ -67,6 +67,18 @@ std::string ends_json(const Machine& m) {
   return out;
 }
 
+// For each note of a run that was stopped, where each cube core's products were: [[cycles, busy cycles], ...].
+std::string progress_json(const Machine& m) {
+  std::string out;
+  if (!m.stopped) return out;
+  for (auto& note : m.timeline.progress) {
+    out += out.empty() ? "[" : ", [";
+    for (size_t i = 0; i < note.size(); ++i) out += format("%s[%.2f, %.2f]", i ? ", " : "", note[i].at, note[i].busy);
+    out += "]";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string counters_json(const Machine& m) {
@@ -91,7 +103,7 @@ std::string counters_json(const Machine& m) {
   }
   return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, \"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, " +
          "\"active_by_core\": {\"AIC\": {" + active[0] + "}, \"AIV\": {" + active[1] + "}}, " +
-         "\"block_ends\": [" + ends_json(m) + "], \"critical_path\": {" + path_json(m) + "}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
+         "\"stopped\": " + (m.stopped ? "true" : "false") + ", \"progress\": [" + progress_json(m) + "], \"block_ends\": [" + ends_json(m) + "], \"critical_path\": {" + path_json(m) + "}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
          format("\"product_cycles\": %.2f, ", products) + format("\"cycles\": %.2f, \"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.end().at, m.timeline.memory_read, m.timeline.memory_written, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 

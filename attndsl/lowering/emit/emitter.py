@@ -51,6 +51,7 @@ from attndsl.tile.statements import Seq, Stage
 
 MAX_ROWS = "maxRows"
 """The constant with the query rows of a task, at most."""
+ROWS_OF_SLOT = "query rows that a slot of the rings has"
 ROWS_PER_TASK = "rowsPerTask"
 """The tiling field with the query rows of a task, at most: those that a slot of the rings has."""
 

@@ -20,7 +20,7 @@ from typing import Protocol
 from attndsl.base.source_location import SourceLine
 from attndsl.expr import Const, Expr, Symbol, ceil_div, maximum, minimum, select
 from attndsl.graph import nodes
-from attndsl.lowering.emit.emitter import ROWS_PER_TASK, Emitter
+from attndsl.lowering.emit.emitter import ROWS_OF_SLOT, ROWS_PER_TASK, Emitter
 from attndsl.lowering.emit.loop_scalars import (
     BATCH,
     FIRST_HEAD,
@@ -160,7 +160,7 @@ class RowSpace(ABC):
         """The number of tasks, with the tiling fields it is made of."""
         rows, tasks = self.task_sizes(emit, self.heads_per_task(emit))
         note = emit.inventory.host_number if emit.joint else emit.inventory.field
-        note(emit.label(ROWS_PER_TASK), rows, "query rows that a slot of the rings has")
+        note(emit.label(ROWS_PER_TASK), rows, ROWS_OF_SLOT)
         return emit.inventory.field(emit.label("tasks"), tasks, "units of work before keys are split")
 
     @abstractmethod

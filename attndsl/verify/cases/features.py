@@ -125,7 +125,7 @@ def work_of(space: CaseSpace, call: Call) -> Work:
     parts = [most_splits(each, device.aic) if splits else 1 for each in _segment_tasks(call, tasks)]
     tiles = -(-counts.max(axis=1, initial=0) // tile)
     deep = bool(len(tiles) and (tiles > ring * np.array(parts)).all())
-    reach, pitch = device.architecture.max_nd2nz_pitch, _pitch(call)
+    reach, pitch = device.architecture.max_nd2nz_pitch, widest_pitch(call, "TUR", "K")
     return Work(
         keys=longest,
         tiles=-(-longest // tile),
@@ -146,13 +146,13 @@ def tile_of(space: CaseSpace, call: Call) -> int:
     return _meant(call).get("tile_k", space.edges[0][0])
 
 
-def _pitch(call: Call) -> int:
-    """Elements between rows that are neighbours along the keys, of the tensor where they are most."""
+def widest_pitch(call: Call, roles: str, beside: str) -> int:
+    """Elements between neighbours along an axis of ``roles``, most of those beside ``beside``."""
     env, found = call.env(), [0]
     for spec in call.operator.tensors:
         if spec.name in call.present and call.layouts.get(spec.name) in spec.layouts:
             steps = spec.layouts[call.layouts[spec.name]].strides()
-            found += [int(steps[role].evaluate(env)) for role in "TUR" if role in steps and "K" in steps]
+            found += [int(steps[role].evaluate(env)) for role in roles if role in steps and beside in steps]
     return max(found)
 
 

@@ -26,7 +26,7 @@ from attndsl.verify.cases.demand import (
     several_rows,
     size_of,
 )
-from attndsl.verify.cases.features import work_of
+from attndsl.verify.cases.features import widest_pitch, work_of
 from attndsl.verify.cases.selection_demands import of_sorted_blocks
 from attndsl.verify.cases.split_demands import of_split_keys
 from attndsl.verify.space.space import CaseSpace
@@ -110,23 +110,11 @@ def _heads_apart(space: CaseSpace) -> Iterator[Demand]:
         far = [each for each in space.variables[queries] if each * _USUAL_HEAD_SIZE > limit]
         few = size_of(space, "B", lambda size: size <= SEVERAL_ROWS, rng)
         few |= size_of(space, "K", lambda size: size == 1, rng)
-        return {
-            FILL: RAMP,
-            **few,
-            **dict.fromkeys((queries,), min(far, default=1)),
-            GROUP: min(heads, default=1),
-        }
+        return {FILL: RAMP, **few, queries: min(far, default=1), GROUP: min(heads, default=1)}
 
     def holds(call: Call) -> bool:
-        env, heads = call.env(), call.extents.get("N", 1) // max(call.extents.get("K", 1), 1)
-        steps = [
-            spec.layouts[call.layouts[spec.name]].strides()
-            for spec in call.operator.tensors
-            if spec.name in call.present and call.layouts.get(spec.name) in spec.layouts
-        ]
-        return heads > 1 and any(
-            "D" in each and "N" in each and int(each["N"].evaluate(env)) > limit for each in steps
-        )
+        heads = call.extents.get("N", 1) // max(call.extents.get("K", 1), 1)
+        return heads > 1 and widest_pitch(call, "N", "D") > limit
 
     yield Demand("heads of a position farther apart than a copy", pins, holds, ANY, whole=True, roomy=True)
 

@@ -13,6 +13,7 @@ struct Knobs {
   bool saturate = false;      // CTRL[48] = 0: half/bf16 results saturate, NaN becomes 0; false keeps inf and NaN
   bool rough_reciprocal = false;  // Reciprocal and Rsqrt with 8 (half) or 12 (float) bits behind the leading one
   bool timing = false;        // the timeline alone: no data is computed or moved, but what the scalar unit works with
+  uint64_t most_core_cycles = 0;  // with `timing`: cycles of all cores together after which the run is stopped; 0: at its end
   bool racecheck = true;      // hazards that nothing orders
   bool memcheck = true;       // ranges, alignment, limits
   bool synccheck = true;      // flags, counters

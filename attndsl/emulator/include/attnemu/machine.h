@@ -55,6 +55,7 @@ class Machine {
   std::vector<std::unique_ptr<Core>> cores;
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
+  bool stopped = false;                          // knobs.most_core_cycles ended the run
   bool blocks_start_together = true;             // false: the host did not ask for it (batch mode)
   uint8_t* user_workspace = nullptr;             // behind the system's part of the workspace that a launch has set
 
@@ -102,6 +103,7 @@ class Machine {
   static constexpr double kAhead = 64;  // cycles by which a core may be ahead of others that could run
   double horizon_ = kNever;  // the running core gives way before it gets further
   size_t next_core(const std::vector<size_t>& ready);
+  bool stops_at(double now);
   size_t cores_;
   std::vector<Site> sites_;
   std::unique_ptr<Impl> impl_;

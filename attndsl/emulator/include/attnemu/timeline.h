@@ -100,6 +100,9 @@ class CoreTime {
   void note(const Core& c, Pipe p, const char* what, const SourceLine& at, double start, double cycles, bool waiting);
 };
 
+// How far a core is: cycles of work that a pipe has been given, and when it is done with them.
+struct Progress { double at, busy; };
+
 // What the cores of a launch share, and what was recorded.
 struct Timeline {
   SharedRate l2, l2_read, hbm;
@@ -111,6 +114,7 @@ struct Timeline {
   std::vector<Span> spans;
   std::vector<Touched> touched;  // by the instruction whose span comes next
   uint64_t dropped = 0;
+  std::vector<std::vector<Progress>> progress;  // of the cube pipe of each cube core, at equal distances of a run that may be stopped
   static constexpr size_t kMostSpans = 1000000;
   Timeline();
 };

@@ -1,0 +1,180 @@
+"""The time of a long call from a run that was stopped: what is left takes its time as what was simulated did.
+
+What a launch has to do is counted before it runs (:mod:`attndsl.tuning.work`): for each item of a block the
+cycles of its cube core's products, which the emulator counts alike. What that takes is fitted to the run:
+
+    time = start of the block + a * cycles of products + b * items,    a, b >= 0, the same for all blocks
+
+Each block ends when what it has left has taken its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attndsl.compiler.prepare_launch import Launch
+from attndsl.target import Core, Device, Pipe
+from attndsl.tile.statements import EitherStage
+from attndsl.tuning.bounds import scalars_of
+from attndsl.tuning.work import Counter
+
+Array = npt.NDArray[np.float64]
+
+_WARM = 1 / 8
+"""The share of a run that is left out of the fit: caches and pipelines are filled."""
+_LATER = (1 / 4, 1 / 2)
+"""Shares that are left out to see how much the answer depends on it."""
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """How a whole call follows from a part of it that was simulated.
+
+    Attributes:
+        share: of the call's products, those that were simulated.
+        ends: cycles at which each block ends.
+        spread: how far off the time would be, as a share of it, had later parts of the run been fitted.
+    """
+
+    share: float
+    ends: tuple[float, ...]
+    spread: float
+
+    @property
+    def cycles(self) -> float:
+        """Those of the whole call."""
+        return max(self.ends)
+
+    @property
+    def words(self) -> str:
+        """What a reader of the time must know."""
+        return (
+            f"extrapolated: {self.share:.1%} of the work is simulated, the rest taken to go on like that; "
+            f"like later parts of it alone, the time would be up to {self.spread:.1%} off"
+        )
+
+    def to_json(self) -> dict[str, float]:
+        """The part of the document of ``attndsl profile --json``."""
+        return {"simulated_share": round(self.share, 4), "spread": round(self.spread, 4)}
+
+
+def can_extrapolate(launch: Launch) -> bool:
+    """Whether a part of a launch tells the rest: its work can be counted, as it depends on nothing that the
+    kernel finds out, and its steps are of one kind."""
+    program = launch.compiled.joint
+    finds = any(each.dtype == "int32" for each in program.workspace)
+    return not finds and not any(isinstance(item, EitherStage) for item in program.statements())
+
+
+def items_of_blocks(launch: Launch) -> list[Array]:
+    """For each block of a launch that can be extrapolated: the cycles of each item's products, if any."""
+    program, call = launch.compiled.joint, launch.call
+    scalars = scalars_of(program, launch.tiling, {**call.arrays, **call.lists})
+    counter = Counter(program, Core.AIC, scalars, samples=True)
+    counted = (counter.cycles_of_items(Pipe.M, block, launch.blocks) for block in range(launch.blocks))
+    return [np.array([each for each in items if each]) for items in counted]
+
+
+def extrapolated(counters: Mapping[str, Any], items: Sequence[Array]) -> Extrapolation | None:
+    """The whole call from the counters of a run that was stopped; None where no product tells its pace.
+
+    ``items``: of :func:`items_of_blocks`.
+    """
+    notes = np.array(counters["progress"])
+    if notes.ndim != 3 or notes.shape[1] != len(items) or not all(map(len, items)):
+        return None
+    progress = _Progress.of(notes, items)
+    ended = np.array(counters["block_ends"])
+    ends, *others = (progress.ends(round(warm * len(notes)), ended) for warm in (_WARM, *_LATER))
+    if not np.isfinite([ends, *others]).all():
+        return None
+    time = ends.max()
+    return Extrapolation(
+        share=float(notes[-1, :, 1].sum() / sum(each.sum() for each in items)),
+        ends=tuple(ends.tolist()),
+        spread=float(max(abs(other.max() / time - 1) for other in others)),
+    )
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """How far each block was at each note of a run, as (notes, blocks).
+
+    ``begun``: items, the present one in part. ``left``: cycles of products, and items, of each block.
+    """
+
+    at: Array
+    busy: Array
+    begun: Array
+    left: Array
+
+    @classmethod
+    def of(cls, notes: Array, items: Sequence[Array]) -> _Progress:
+        at, busy = notes[..., 0], notes[..., 1]
+        sums = [np.concatenate([[0.0], np.cumsum(each)]) for each in items]
+        begun = [
+            np.interp(busy[:, block], each, np.arange(len(each), dtype=float))
+            for block, each in enumerate(sums)
+        ]
+        products = [max(each[-1] - busy[-1, block], 0.0) for block, each in enumerate(sums)]
+        others = [len(each) - 1 - begun[block][-1] for block, each in enumerate(sums)]
+        return cls(at, busy, np.stack(begun, axis=1), np.array([products, others]))
+
+    def ends(self, first: int, ended: Array) -> Array:
+        """When each block ends, fitted from note ``first`` on; infinity where nothing was done.
+
+        ``ended``: of a block that has nothing left.
+        """
+        at, busy, begun = (
+            (part[first:] - part[first:].mean(axis=0)).ravel() for part in (self.at, self.busy, self.begun)
+        )
+        done = (busy @ busy) > 0 and self.busy[-1].sum() > self.busy[-2].sum()
+        if not done:
+            return np.full(len(ended), np.inf)
+        taken = np.linalg.lstsq(np.stack([busy, begun], axis=1), at, rcond=None)[0]
+        if taken.min() < 0:
+            taken = np.array([(busy @ at) / (busy @ busy), 0.0])
+        ends: Array = np.where(self.left[0] > 0, self.at[-1] + taken @ self.left, ended)
+        return ends
+
+
+def whole_counters(counters: Mapping[str, Any], found: Extrapolation, device: Device) -> dict[str, Any]:
+    """The counters of a run that was stopped as the whole call's: pipes and memories stay as busy.
+
+    Tensors that L2 can hold, or that the run has read in part, are taken to be read from memory once at most.
+    """
+    in_cache = device.rates["l2_bytes"].value
+    longer = found.cycles / counters["total_cycles"]
+
+    def scaled(values: Mapping[str, float]) -> dict[str, float]:
+        return {name: value * longer for name, value in values.items()}
+
+    def read_of(name: str, size: int) -> int:
+        held = counters["gm_bytes"][name]
+        is_read_once = size <= held or held <= in_cache
+        return int(max(min(size * longer, held), size) if is_read_once else size * longer)
+
+    fetched = counters["memory_read_by_tensor"]
+    read = {name: read_of(name, size) for name, size in fetched.items()}
+    beside = (counters["memory_read_bytes"] - sum(fetched.values())) * longer
+    written = (counters["memory_bytes"] - counters["memory_read_bytes"]) * longer
+    return {
+        **counters,
+        "busy_by_core": {kind: scaled(pipes) for kind, pipes in counters["busy_by_core"].items()},
+        "total_cycles": found.cycles,
+        "microseconds": device.microseconds(found.cycles),
+        "memory_read_by_tensor": read,
+        "memory_read_bytes": sum(read.values()) + beside,
+        "memory_bytes": sum(read.values()) + beside + written,
+        "gm_read_bytes": scaled(counters["gm_read_bytes"]),
+        "gm_write_bytes": scaled(counters["gm_write_bytes"]),
+        "product_cycles": counters["product_cycles"] / found.share,
+        "bank_conflicts": scaled(counters["bank_conflicts"]),
+        "critical_path": scaled(counters["critical_path"]),
+        "block_ends": list(found.ends),
+    }
