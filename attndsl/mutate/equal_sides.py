@@ -54,6 +54,7 @@ _TWO_SOURCES = re.compile(r"if \((\w+) (>) (\w+)\)\s*\Z")
 _LOADED = re.compile(r"if \((\w+) (?=(?:< )([\w.]+)\))(<) [\w.]+\)\s*\Z")
 _ZEROS = re.compile(r"if \(([\w.]+) <= (\w+)\)\s*\Z")
 _ALL_ZERO = re.compile(r"\s*Duplicate\((\w+), 0\.0f, ([^;]*)\);\s*\Z")
+_LARGER = re.compile(r"(\w+) = (?:\w+ == 0 \|\| )?(\w+) (>) \1 \? \2 : \1;\Z")
 _NO_ROWS = re.compile(r"if \((?:taskHalf\.)?rows <= 0\)\s*\Z")
 _HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
@@ -110,6 +111,12 @@ def turns_may_follow(source: EmittedText, statement: StatementText) -> re.Match[
     turns = source.match(_TURNS, statement)
     body = None if turns is None else source.block(statement)
     return None if body is None or _LAST_STEP.search(source.code_at(body)) else turns
+
+
+def _of_larger(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """The larger of two numbers: either of them where they are equal."""
+    found = source.match(_LARGER, statement)
+    return found is not None and found.start(3) == defect.span.start and _takes_more(source, defect)
 
 
 def _of_parity(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -250,6 +257,7 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_fill,
     _of_idle_core,
     _of_interval,
+    _of_larger,
     _of_no_rows,
     _of_rest,
     _of_way_back,

@@ -30,7 +30,8 @@ _STEPS_OF_TILES = re.compile(r"found\.keySteps = found\.halves \* tiles;")
 _USE = re.compile(r"\b\w+\.(?:firstTile|tiles|keySteps)\b|(?<![\w.])tiles\b")
 _NO_LESS_THAN_NONE = re.compile(
     r"< \w+\.(?:tiles|keySteps)\b|\b\w+\.(?:tiles|keySteps) > 0|\b\w+\.tiles [=!]= 1\b"
-    r"|MaxOf\(\w+\.tiles, 1\)|MaxOf\(\w+\.keySteps, \w+\.halves\)|\bstep >= \w+\.keySteps\b(?! [-+])"
+    r"|MaxOf\(\w+\.tiles, 1\)|MaxOf\(\w+\.keySteps, \w+\.halves\)"
+    r"|\b(?:step >= \w+\.keySteps|tile >= \w+\.tiles)\b(?! [-+])"
 )
 _OF_A_TILE = re.compile(
     r"(?:else )?if \((?:\w+ > kPrefetch\s*&&\s*)?(?:\w+\.)?(?:tile|step) < \w+\.(?:tiles|keySteps)\)\s*\Z"

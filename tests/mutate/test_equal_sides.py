@@ -75,6 +75,7 @@ HARMLESS = {
         "rowsOfTask",
         "rowsOfHalf",
     ),
+    "the larger of equal numbers": ("found = p == 0 || value > found ? {} : found;", "value", "seen"),
     "no rows to load": (NEW_ROWS, "cachedRows", "earlierRows"),
 }
 

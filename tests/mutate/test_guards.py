@@ -149,6 +149,8 @@ void Run()
 def test_a_split_without_tiles_begins_anywhere() -> None:
     first = "(found.split * tilesPerSplit)"
     assert first not in made(SPLIT.format("tile < work.tiles", ""))
+    assert first not in made(SPLIT.format("tile < work.tiles", "if (tile >= work.tiles) { Zeros(); }"))
+    assert first in made(SPLIT.format("tile < work.tiles", "if (tile >= work.tiles - 1) { Zeros(); }"))
     assert first in made(SPLIT.format("tile < work.steps", ""))
     assert first in made(SPLIT.format("tile < work.tiles", "Warm(work.firstTile);"))
     assert first in made(SPLIT.format("tile < work.tiles", "if (work.tiles == 0) { Begin(); }"))
