@@ -64,7 +64,7 @@ def run(name: str, inputs: Path, backend: str, out: Path | None, as_json: bool) 
     type=Whole(0),
     default=MOST_CORE_CYCLES,
     show_default=True,
-    help="of a call that takes more, over all cores, the rest is extrapolated; 0: none",
+    help="of a call that takes more, over all cores, the rest is extrapolated; 0: all is simulated",
 )
 @click.option("--trace", type=Place(folder=False), help="timeline, for Perfetto")
 @click.option("--html", type=Place(folder=False), help="one page: timeline, memories, roofline")

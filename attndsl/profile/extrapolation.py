@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.target import Core, Device, Pipe
-from attndsl.tile.statements import EitherStage
+from attndsl.tile.statements import EitherStage, For
 from attndsl.tuning.bounds import scalars_of
 from attndsl.tuning.work import Counter
 
@@ -27,6 +27,8 @@ Array = npt.NDArray[np.float64]
 
 _WARM = 1 / 8
 """The share of a run that is left out of the fit: caches and pipelines are filled."""
+_EXACT = 1e-6
+"""The share by which counted products may be off, for rounding."""
 _LATER = (1 / 4, 1 / 2)
 """Shares that are left out to see how much the answer depends on it."""
 
@@ -65,10 +67,13 @@ class Extrapolation:
 
 def can_extrapolate(launch: Launch) -> bool:
     """Whether a part of a launch tells the rest: its work can be counted, as it depends on nothing that the
-    kernel finds out, and its steps are of one kind."""
+    kernel finds out, and its steps are of one kind, in one loop over items."""
     program = launch.compiled.joint
-    finds = any(each.dtype == "int32" for each in program.workspace)
-    return not finds and not any(isinstance(item, EitherStage) for item in program.statements())
+    finds = any(each.dtype == "int32" and each.shared == "device" for each in program.workspace)
+    loops = sum(isinstance(item, For) and item.over_items for item in program.statements())
+    return (
+        not finds and loops == 1 and not any(isinstance(item, EitherStage) for item in program.statements())
+    )
 
 
 def items_of_blocks(launch: Launch) -> list[Array]:
@@ -88,6 +93,8 @@ def extrapolated(counters: Mapping[str, Any], items: Sequence[Array]) -> Extrapo
     notes = np.array(counters["progress"])
     if notes.ndim != 3 or notes.shape[1] != len(items) or not all(map(len, items)):
         return None
+    if any(busy > (1 + _EXACT) * each.sum() for busy, each in zip(notes[-1, :, 1], items, strict=True)):
+        return None  # more than was counted
     progress = _Progress.of(notes, items)
     ended = np.array(counters["block_ends"])
     ends, *others = (progress.ends(round(warm * len(notes)), ended) for warm in (_WARM, *_LATER))
@@ -139,7 +146,8 @@ class _Progress:
         taken = np.linalg.lstsq(np.stack([busy, begun], axis=1), at, rcond=None)[0]
         if taken.min() < 0:
             taken = np.array([(busy @ at) / (busy @ busy), 0.0])
-        ends: Array = np.where(self.left[0] > 0, self.at[-1] + taken @ self.left, ended)
+        going: Array = np.maximum(self.at[-1] + taken @ self.left, ended)
+        ends: Array = np.where(self.left[0] > 0, going, ended)
         return ends
 
 

@@ -228,6 +228,8 @@ def _simulated(launch: Launch, costs: Sequence[str], trace: Path | None, most: i
         reports = [run.result() for run in runs]
     reports[0].raise_for_findings()
     stopped = [report.counters["progress"] is not None for report in reports]
+    if any(stopped) and not stopped[0]:
+        return _simulated(launch, costs, trace, 0)  # nothing is extrapolated where the prediction is not
     items, found = items_of_blocks(launch) if any(stopped) else [], list[_Simulated]()
     for report, is_part in zip(reports, stopped, strict=True):
         counters, whole = report.counters, None

@@ -86,6 +86,11 @@ def test_without_products_there_is_no_pace(busy):
     assert of([[float(at), each] for at, each in enumerate(busy)], items=[[1000]]) is None
 
 
+def test_more_than_was_counted_tells_that_the_count_is_wrong():
+    done = run([400], until=395)
+    assert of(done, items=[[400]]) is not None and of(done, items=[[390]]) is None
+
+
 def test_a_block_that_is_done_ends_when_it_did():
     found = of(run([400], until=500), run([800], until=500), items=[[400], [800]], ended=[480.0, 500.0])
     assert found.ends == pytest.approx((480, 800))
