@@ -10,7 +10,6 @@ A call is stopped when the share of its committed time has passed (``bench/figur
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import time
@@ -18,11 +17,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_rows import Row, rows
+from kernels import read_committed
 
 from attndsl.compiler.prepare_launch import prepare
 from attndsl.profile.profile import profile_call
-
-FIGURES = Path(__file__).with_name("figures.json")
 
 
 def line(row: Row, committed: float, share: float) -> str:
@@ -48,7 +46,7 @@ def main() -> None:
     parser.add_argument("--only", metavar="PATTERN", default="S8192 fp16|S8192.*window", help="rows to take")
     parser.add_argument("--share", type=float, default=0.25, help="of the time that is simulated")
     options = parser.parse_args()
-    committed = json.loads(FIGURES.read_text())["figures"]
+    committed = read_committed()["figures"]
     print(f"{'problem':44} {'whole us':>10} {'from part':>10} {'off':>8} {'spread':>8} {'work':>8}")
     for row in rows():
         if re.search(options.only, row.name):

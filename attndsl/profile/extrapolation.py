@@ -20,7 +20,7 @@ import numpy.typing as npt
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.target import Core, Device, Pipe
 from attndsl.tile.statements import EitherStage, For
-from attndsl.tuning.bounds import scalars_of
+from attndsl.tuning.bounds import found_by_kernel, scalars_of
 from attndsl.tuning.work import Counter
 
 Array = npt.NDArray[np.float64]
@@ -69,11 +69,10 @@ def can_extrapolate(launch: Launch) -> bool:
     """Whether a part of a launch tells the rest: its work can be counted, as it depends on nothing that the
     kernel finds out, and its steps are of one kind, in one loop over items."""
     program = launch.compiled.joint
-    finds = any(each.dtype == "int32" and each.shared == "device" for each in program.workspace)
-    loops = sum(isinstance(item, For) and item.over_items for item in program.statements())
-    return (
-        not finds and loops == 1 and not any(isinstance(item, EitherStage) for item in program.statements())
-    )
+    statements = program.statements()
+    loops = sum(isinstance(item, For) and item.over_items for item in statements)
+    choices = any(isinstance(item, EitherStage) for item in statements)
+    return loops == 1 and not choices and not found_by_kernel(program)
 
 
 def items_of_blocks(launch: Launch) -> list[Array]:
@@ -95,11 +94,11 @@ def extrapolated(counters: Mapping[str, Any], items: Sequence[Array]) -> Extrapo
         return None
     if any(busy > (1 + _EXACT) * each.sum() for busy, each in zip(notes[-1, :, 1], items, strict=True)):
         return None  # more than was counted
+    if notes[-1, :, 1].sum() <= notes[-2, :, 1].sum():
+        return None
     progress = _Progress.of(notes, items)
     ended = np.array(counters["block_ends"])
     ends, *others = (progress.ends(round(warm * len(notes)), ended) for warm in (_WARM, *_LATER))
-    if not np.isfinite([ends, *others]).all():
-        return None
     time = ends.max()
     return Extrapolation(
         share=float(notes[-1, :, 1].sum() / sum(each.sum() for each in items)),
@@ -133,16 +132,13 @@ class _Progress:
         return cls(at, busy, np.stack(begun, axis=1), np.array([products, others]))
 
     def ends(self, first: int, ended: Array) -> Array:
-        """When each block ends, fitted from note ``first`` on; infinity where nothing was done.
+        """When each block ends, fitted from note ``first`` on.
 
         ``ended``: of a block that has nothing left.
         """
         at, busy, begun = (
             (part[first:] - part[first:].mean(axis=0)).ravel() for part in (self.at, self.busy, self.begun)
         )
-        done = (busy @ busy) > 0 and self.busy[-1].sum() > self.busy[-2].sum()
-        if not done:
-            return np.full(len(ended), np.inf)
         taken = np.linalg.lstsq(np.stack([busy, begun], axis=1), at, rcond=None)[0]
         if taken.min() < 0:
             taken = np.array([(busy @ at) / (busy @ busy), 0.0])

@@ -173,7 +173,7 @@ def profile_call(
     used = {**device.rates, **(rates or {})}
     costs = (cost_lines(device.costs, used), device.worst_costs(used))
     most = most_core_cycles if can_extrapolate(launch) else 0
-    (report, counters, extrapolation), (_, worst, _) = _simulated(launch, costs, trace, most)
+    report, (counters, worst), extrapolation = _simulated(launch, costs, trace, most)
     counts = _core_counts(report)
     total = max(counters["total_cycles"], 1e-9)
     return Profile(
@@ -210,14 +210,35 @@ def profile_call(
     )
 
 
-_Simulated = tuple[Report, Mapping[str, Any], Extrapolation | None]
+_Counters = Mapping[str, Any]
 
 
-def _simulated(launch: Launch, costs: Sequence[str], trace: Path | None, most: int) -> list[_Simulated]:
-    """The launch's report, the whole call's counters and how they were found, by each of the costs.
-
-    The runs are made side by side. ``trace``: of the first.
+def _simulated(
+    launch: Launch, costs: Sequence[str], trace: Path | None, most: int
+) -> tuple[Report, list[_Counters], Extrapolation | None]:
+    """The launch's report by the first of the costs, the whole call's counters by each, and how those were
+    found. ``trace``: of the first.
     """
+    reports = _side_by_side(launch, costs, trace, most)
+    reports[0].raise_for_findings()
+    counters = [report.counters for report in reports]
+    stopped = [each["progress"] is not None for each in counters]
+    if not any(stopped):
+        return reports[0], counters, None
+    items = items_of_blocks(launch)
+    found = [extrapolated(each, items) for each in counters]
+    if not stopped[0] or any(is_part and not whole for is_part, whole in zip(stopped, found, strict=True)):
+        return _simulated(launch, costs, trace, 0)
+    device = launch.compiled.program.device
+    whole_call = [
+        each if whole is None else whole_counters(each, whole, device)
+        for each, whole in zip(counters, found, strict=True)
+    ]
+    return reports[0], whole_call, found[0]
+
+
+def _side_by_side(launch: Launch, costs: Sequence[str], trace: Path | None, most: int) -> list[Report]:
+    """A run of the launch by each of the costs, all at once."""
     make_ready(launch)
     knobs, traces = Knobs(timing=True, most_core_cycles=most), [trace, *[None] * (len(costs) - 1)]
     with ThreadPoolExecutor(len(costs)) as pool:
@@ -225,21 +246,7 @@ def _simulated(launch: Launch, costs: Sequence[str], trace: Path | None, most: i
             pool.submit(execute, launch, knobs, trace=file, costs=lines)
             for file, lines in zip(traces, costs, strict=True)
         ]
-        reports = [run.result() for run in runs]
-    reports[0].raise_for_findings()
-    stopped = [report.counters["progress"] is not None for report in reports]
-    if any(stopped) and not stopped[0]:
-        return _simulated(launch, costs, trace, 0)  # nothing is extrapolated where the prediction is not
-    items, found = items_of_blocks(launch) if any(stopped) else [], list[_Simulated]()
-    for report, is_part in zip(reports, stopped, strict=True):
-        counters, whole = report.counters, None
-        if is_part:
-            whole = extrapolated(counters, items)
-            if whole is None:
-                return _simulated(launch, costs, trace, 0)
-            counters = whole_counters(counters, whole, launch.compiled.program.device)
-        found.append((report, counters, whole))
-    return found
+        return [run.result() for run in runs]
 
 
 def _sizes(call: Call) -> dict[str, int]:
@@ -255,7 +262,7 @@ def _core_counts(report: Report) -> dict[str, int]:
 
 
 def _bounds(
-    counters: Mapping[str, Any], cores: Mapping[str, int], device: Device, rates: Mapping[str, Rate]
+    counters: _Counters, cores: Mapping[str, int], device: Device, rates: Mapping[str, Rate]
 ) -> dict[str, float]:
     moved = sum(counters["gm_read_bytes"].values()) + sum(counters["gm_write_bytes"].values())
     found = {

@@ -7,7 +7,7 @@ takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -35,7 +35,7 @@ _Act = Callable[[Scalars, Counts], None]
 _MOST_KNOWN = 1 << 17
 """Parts whose counts are kept, a kilobyte each: where queries have lists of their own, hardly any recurs."""
 _APART, _SAMPLES = (4, 6), 3
-"""Steps at the begin and at the end of a long loop that are counted each, and of each half between them."""
+"""Steps at both ends of a long loop that are counted each, and steps of each half between them."""
 COUNTED = tuple((core, pipe) for core in Core for pipe in core.pipes)
 """The pipes whose cycles are counted."""
 
@@ -251,19 +251,21 @@ class Counter:
     ) -> Counts:
         inner = dict(scalars)
 
-        def of(value: int) -> Counts:
-            inner[name], found = value, np.zeros(self._size)
-            for number, part in enumerate(parts):
-                condition = conditions[number] if conditions else None
-                if condition is None or condition(inner):
-                    found += self._count(part, inner)
-            return found
+        def sum_over(some: Iterable[int]) -> Counts:
+            total = np.zeros(self._size)
+            for value in some:
+                inner[name] = value
+                for number, part in enumerate(parts):
+                    condition = conditions[number] if conditions else None
+                    if condition is None or condition(inner):
+                        total += self._count(part, inner)
+            return total
 
+        if not self._samples:
+            return sum_over(values)
         total = np.zeros(self._size)
-        for each, times in (
-            self._told_apart(values, of) if self._samples else ((value, 1) for value in values)
-        ):
-            total += times * of(each)
+        for each, times in self._told_apart(values, lambda value: sum_over((value,))):
+            total += times * sum_over((each,))
         return total
 
     def _told_apart(self, values: range, of: Callable[[int], Counts]) -> Iterator[tuple[int, int]]:
