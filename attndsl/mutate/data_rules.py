@@ -14,6 +14,7 @@ from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
 from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
+from attndsl.mutate.pieces import is_of_first_piece
 from attndsl.mutate.slots import wrong_slot
 from attndsl.mutate.source_model import CallText, Span, StatementText
 
@@ -87,13 +88,16 @@ def _repeats_once(source: EmittedText, call: CallText) -> bool:
 def strides(source: EmittedText) -> Iterator[Defect]:
     """A stride of an instruction, or of a tensor in an address, one too large.
 
-    Not how rows lie apart in a buffer from which something is stored ahead for L2: nothing reads that.
+    Not how rows lie apart in a buffer from which something is stored ahead for L2: nothing reads that. Nor
+    from one piece of a tile to the next, of tiles that have one.
     """
     for argument, field, unit in _parameters(source):
         if field == DISTANCE and not _warms_from(source, argument):
             yield Defect(STRIDE, argument, f"{source.at(argument)} + {unit}")
     for span in _functions(source):
         for match in _TILING_STRIDE.finditer(source.code, span.start, span.end):
+            if is_of_first_piece(source, match.start()):
+                continue
             yield Defect(STRIDE, Span(*match.span()), f"({match[0]} + 1)")
 
 
@@ -130,7 +134,9 @@ def tails(source: EmittedText) -> Iterator[Defect]:
             one, other = (source.at(each) for each in call.arguments)
             if _CONSTANT.match(one) and _CONSTANT.match(other):
                 continue  # what divides without a rest has no tail
-            if call.name in ("CeilDiv", "RoundUp") and _divides(source, call, one, other):
+            if call.name in ("CeilDiv", "RoundUp") and (
+                _divides(source, call, one, other) or _is_rounded_up(source, one, other)
+            ):
                 continue
             if call.name == "CeilDiv" and _is_one(source, other):
                 continue
@@ -194,6 +200,15 @@ def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
     ]
     known = known_constants(source)
     return bool(values) and values[-1] in known and unit in known and known[values[-1]] % known[unit] == 0
+
+
+def _is_rounded_up(source: EmittedText, number: str, unit: str) -> bool:
+    """Whether a number has been rounded up to a constant that is a multiple of another."""
+    whole = re.fullmatch(r"RoundUp\([^()]*, (k\w+)\)", " ".join(number.split()))
+    known = known_constants(source)
+    if whole is None or not {whole[1], unit} <= known.keys():
+        return False
+    return known[whole[1]] % known[unit] == 0
 
 
 def _is_one(source: EmittedText, divisor: str) -> bool:

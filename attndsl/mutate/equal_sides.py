@@ -52,10 +52,13 @@ _TURNS = re.compile(
 _LAST_STEP = re.compile(r"== \w+\.steps - 1\b")
 _TWO_SOURCES = re.compile(r"if \((\w+) (>) (\w+)\)\s*\Z")
 _LOADED = re.compile(r"if \((\w+) (?=(?:< )([\w.]+)\))(<) [\w.]+\)\s*\Z")
-_ZEROS = re.compile(r"if \(([\w.]+) <= (\w+)\)\s*\Z")
+_ZEROS = re.compile(r"if \((\w+) >= ([\w.]+)\)\s*\Z")
 _ALL_ZERO = re.compile(r"\s*Duplicate\((\w+), 0\.0f, ([^;]*)\);\s*\Z")
 _LARGER = re.compile(r"(\w+) = (?:\w+ == 0 \|\| )?(\w+) (>) \1 \? \2 : \1;\Z")
+_OF_NO_TILES = re.compile(r"const int64_t completedBlocks =\s+work\.tiles (>) 0 \? MaxOf\(begunBlocks,")
 _NO_ROWS = re.compile(r"if \((?:taskHalf\.)?rows <= 0\)\s*\Z")
+_START_OF_STEP = re.compile(r"\s*if \((\w+)\.(?:tile|step) == 0\) \{\s*StartSums\(\1\.rows\);\s*\}")
+_END_OF_STEPS = re.compile(r"\s*if \(\w+\.(?:tile|step) == \w+\.steps - 1\) \{")
 _HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
 
@@ -83,13 +86,20 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
 
 
 def _has_tiles_alone(source: EmittedText, head: StatementText) -> bool:
-    """Whether a branch does nothing but what a branch inside does for a step that has a tile."""
+    """Whether a branch does nothing but what a branch inside does for a step that has a tile, but for what
+    begins sums of no rows, or ends with the last of an item's steps: a step that is all 0 is none."""
     block = source.block(head)
     if block is None or source.code[block.end + 1 :].lstrip().startswith("else"):
         return False
     body = source.code_at(block)
-    inside = _OF_A_TILE.match(body)
-    return inside is not None and not body[closing_brace(body, inside.end() - 1) + 1 :].strip()
+    starts = _START_OF_STEP.search(body)
+    rest = body[: starts.start()] + body[starts.end() :] if starts is not None else body
+    inside = _OF_A_TILE.match(rest)
+    if inside is None:
+        return False
+    behind = rest[closing_brace(rest, inside.end() - 1) + 1 :]
+    last = _END_OF_STEPS.match(behind)
+    return not (behind[closing_brace(behind, last.end() - 1) + 1 :] if last is not None else behind).strip()
 
 
 def _is_far_below(source: EmittedText, before: str) -> bool:
@@ -117,6 +127,12 @@ def _of_larger(source: EmittedText, statement: StatementText, defect: Defect) ->
     """The larger of two numbers: either of them where they are equal."""
     found = source.match(_LARGER, statement)
     return found is not None and found.start(3) == defect.span.start and _takes_more(source, defect)
+
+
+def _of_no_tiles(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """Blocks of scores that an item without tiles has begun, and those that it has ended: none of either."""
+    found = source.match(_OF_NO_TILES, statement)
+    return found is not None and found.start(1) == defect.span.start and _takes_more(source, defect)
 
 
 def _of_parity(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -229,7 +245,7 @@ def _of_zeros(source: EmittedText, statement: StatementText, defect: Defect) -> 
             zeros is None
             or filled is None
             or other.span.start < body.end
-            or zeros.groups() != head.group(2, 1)
+            or zeros.groups() != head.group(1, 2)
         ):
             continue
         fill = _ALL_ZERO.match(source.code_at(filled))
@@ -259,6 +275,7 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_interval,
     _of_larger,
     _of_no_rows,
+    _of_no_tiles,
     _of_rest,
     _of_way_back,
     _of_zeros,

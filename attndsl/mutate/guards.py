@@ -38,6 +38,7 @@ _OF_A_TILE = re.compile(
 )
 _LANES_OF_KEYS = re.compile(r"FillLanes\(\w+\[keys / kRepeatLanes \* kRepeatLanes\], keys % kRepeatLanes,")
 _FOLDS = re.compile(r"\w+OfBlocks|Compare\w*|FillLanes")
+_OF_EARLIER_STEP = re.compile(r"SumOfBlocks\(sumBlocks_\[[^\]]*\], stepLanes_,")
 _READ = re.compile(r"\b(\w+)Gm_\.GetValue\((?:[^()]|\([^()]*\))*\)")
 _SIZE = re.compile(r"\bproblem\.(\w+?)_?\b")
 _ARITHMETIC = re.compile(r" [-+*/%] ")
@@ -214,6 +215,8 @@ def is_filled_behind(source: EmittedText, call: CallText) -> bool:
         return False
     own = source.functions[statement.function]
     for each in own[own.index(statement) + 1 :]:
+        if source.match(_OF_EARLIER_STEP, each):
+            continue
         name = next((one.name for one in source.calls(each.span) if _FOLDS.fullmatch(one.name)), None)
         if name is not None:
             return _LANES_OF_KEYS.match(source.code, each.span.start) is not None

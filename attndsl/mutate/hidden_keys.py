@@ -19,11 +19,15 @@ from attndsl.mutate.source_model import CallText, Span, StatementText
 
 _FILLS = re.compile(r"FillInterval\w*\Z")
 _HIDDEN, _ALL = "-__builtin_inff()", "keys"
+_COLUMNS = {"keys", "keysOfTile"}
+"""Names of how many columns of scores a tile has, before and after those in front of a window are skipped."""
+_PROBABILITIES = re.compile(r"\bprobL1\b")
 _NAMED = re.compile(r"const int64_t (\w+) =\s")
+_BAND_KEYS = re.compile(r"const int64_t bandKeys =\s+MinOf\(keys,")
 _LAST_ROW = re.compile(r"(?:\b(?:work|taskHalf|found)\.)?\bfirstQuery \+ (?=[M(]|(?:\w+\.)?lastBandRow\b)")
 _LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
 _OWNER = re.compile(r"\b(?:work|taskHalf|found)\.")
-_IN_REPEATS = re.compile(r"RoundUp\(MaxOf\(1, (MaxOf\(0, .*\)) - firstKey\), kRepeatLanes\)\Z")
+_IN_REPEATS = re.compile(r"RoundUp\(MaxOf\(1, (MaxOf\(0, .*\)) - (?:firstKey|tileFirst)\), kRepeatLanes\)\Z")
 _BAND_END = re.compile(r"RoundUp\((?:found\.)?rowBegin \+ (?:found\.)?rows, kRowsPerBand\)\Z")
 _BAND_ROW = "lastBandRow"
 _DEFINES_BAND_ROW = re.compile(rf"(?:const int64_t |found\.){_BAND_ROW} =\s")
@@ -68,14 +72,24 @@ def _ends_hidden_keys(source: EmittedText, statement: StatementText, call: CallT
 
 
 def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
-    """Whether what is rounded up is compared with the begins of pieces alone, which are multiples, too."""
+    """Whether what is rounded up is compared with the begins of pieces alone, which are multiples, too; or is
+    where a product with probabilities ends, which are 0 behind the last row's own end."""
     statement = source.statement_at(call.span.start)
+    if statement is not None and _ends_product(source, statement, call):
+        return True
     for around in source.calls(statement.span) if statement is not None else ():
         if around.name == "MinOf" and statement is not None and around.arguments[1] == call.span:
             step = _skips_pieces(source, statement, around.span)
             known, unit = known_constants(source), source.code_at(call.arguments[1])
             return step is not None and step in known and unit in known and known[step] % known[unit] == 0
     return False
+
+
+def _ends_product(source: EmittedText, statement: StatementText, call: CallText) -> bool:
+    """Whether keys of a band are rounded up that a product with probabilities adds over."""
+    if not source.match(_BAND_KEYS, statement) or not _IN_REPEATS.match(source.one_line(call.span)):
+        return False
+    return _PROBABILITIES.search(source.code_at(source.body(statement.function))) is not None
 
 
 def last_row_end(source: EmittedText, statement: StatementText) -> str | None:
@@ -132,7 +146,7 @@ def _is_hidden(source: EmittedText, statement: StatementText, call: CallText) ->
     other = source.one_line(call.arguments[1])
     loaded = _IN_REPEATS.match(other)
     named = source.match(_NAMED, statement)
-    if loaded is not None and named is not None and named[1] == _ALL:
+    if loaded is not None and named is not None and named[1] in _COLUMNS:
         callers = callers_of(source)
         called = (each for each in source.functions if statement.function in callers.get(each, ()))
         names = (statement.function, *called)

@@ -8,6 +8,7 @@ product has a slot of its own for one operand, the wait for it covers that for t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from attndsl.base.facts import kept
 from attndsl.mutate.hidden_keys import last_row_end
@@ -17,7 +18,11 @@ from attndsl.mutate.lifetimes import known_constants
 from attndsl.mutate.source_model import Span, StatementText
 
 _LOOP = re.compile(r"for \(int64_t (\w+) = 0; \1 < (\w+); \1 \+= (k\w+)\)\s*\{")
-_LEAST = r"\bconst int64_t {0} = MinOf\((k\w+), [^;]*\);"
+_LEAST = r"\bconst int64_t {0} = (?:MinOf\()+(?:(k\w+), |(\w+) \* (\w+) \+ \3, [^;]*\) - firstKey\b)[^;]*;"
+_BEGINS = r"\bconst int64_t firstKey = {0} \* {1};"
+"""What keys of a tile are no more than: a constant, or a block of them from its first key on."""
+_LOOP_HEAD = re.compile(r"for \(int64_t (\w+) = 0;[^{}]*\{\Z")
+_ANY_NUMBER = 1 << 62
 _TOGGLE = re.compile(r"\b(\w+Slot_) = \(\1 \+ 1\) % kDoubleBuffer;")
 _EVENT = re.compile(r"(?:Wait|Set)Flag<HardEvent::(\w+)>\((k\w+) \+ (\w+Slot_)\);\Z")
 _STAGE = r"if \((?:[\w> ]+ && )?([\w.]+) < (\w+)\.tiles\) \{{ {0}\("
@@ -41,11 +46,28 @@ def single_turns(source: EmittedText) -> tuple[Span, ...]:
         loop, turn = _LOOP.match(source.code, head.span.start), source.block(head)
         if loop is None or turn is None:
             continue
-        body = source.code_at(source.body(head.function))
-        most = re.findall(_LEAST.format(loop[2]), " ".join(body.split()))
-        if len(most) == 1 and known.get(most[0], 1 << 62) <= known.get(loop[3], 0):
+        body = source.one_line(source.body(head.function))
+        most = [_most_keys(each, body, known) for each in re.finditer(_LEAST.format(loop[2]), body)]
+        if len(most) == 1 and most[0] <= known.get(loop[3], 0):
             found.append(turn)
     return tuple(found)
+
+
+def _most_keys(least: re.Match[str], body: str, known: Mapping[str, int]) -> int:
+    """How many keys a tile has at most, as the minimum tells that they are."""
+    constant, block, unit = least.groups()
+    if constant is None and re.search(_BEGINS.format(block, unit), body) is None:
+        return _ANY_NUMBER
+    told = constant or unit
+    return int(told) if told.isdigit() else known.get(told, _ANY_NUMBER)
+
+
+def is_of_first_piece(source: EmittedText, place: int) -> bool:
+    """Whether a factor at some place is multiplied by where a piece begins, of which there is one: by 0."""
+    times = re.search(r"\b(\w+) \* \Z", source.code[max(0, place - 80) : place])
+    loops = (each for each in single_turns(source) if each.start <= place < each.end)
+    begins = (_LOOP_HEAD.search(source.code[: each.start]) for each in loops)
+    return times is not None and any(each is not None and each[1] == times[1] for each in begins)
 
 
 def orders_one_product(source: EmittedText, barrier: StatementText) -> bool:
@@ -60,7 +82,7 @@ def orders_one_product(source: EmittedText, barrier: StatementText) -> bool:
     # the innermost loop that the first product of a sum is told by
     loop = max(inside, key=lambda each: each.start)
     adds = _ADDS.search(source.one_line(following.span))
-    variable = re.search(r"for \(int64_t (\w+) = 0;[^{}]*\{\Z", source.code[: loop.start])
+    variable = _LOOP_HEAD.search(source.code[: loop.start])
     return adds is not None and variable is not None and adds[1] == variable[1]
 
 

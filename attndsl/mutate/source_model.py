@@ -162,8 +162,8 @@ class SourceModel:
         return self.code[span.start : span.end]
 
     def one_line(self, span: Span) -> str:
-        """:meth:`code_at`, with single blanks between words."""
-        return " ".join(self.code_at(span).split())
+        """:meth:`code_at`, with single blanks between words, and none where a bracket ends a line."""
+        return " ".join(self.code_at(span).split()).replace("( ", "(")
 
     def statement_at(self, at: int) -> StatementText | None:
         """The statement around a place; None outside of functions and between statements."""

@@ -55,7 +55,7 @@ NEW_ROWS = """if (cols > {}) {{
 ZEROS = """if (tile < work.tiles) {{
     DataCopy(partial, outRingGm_[tile], stepRows * 8);
 }}
-if (work.tiles <= tile) {{
+if (tile >= work.tiles) {{
     Duplicate({}, 0.0f, stepRows * 8);
 }}"""
 HARMLESS = {
@@ -76,6 +76,11 @@ HARMLESS = {
         "rowsOfHalf",
     ),
     "the larger of equal numbers": ("found = p == 0 || value > found ? {} : found;", "value", "seen"),
+    "blocks of no tiles": (
+        "const int64_t completedBlocks =\n    work.tiles > 0 ? MaxOf({}, endedBlocks) : 0;",
+        "begunBlocks",
+        "leastBlocks",
+    ),
     "no rows to load": (NEW_ROWS, "cachedRows", "earlierRows"),
 }
 
@@ -133,6 +138,23 @@ def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:
     assert bounds(inside.format(branch, ""))[0] == "if (begun_ > kPrefetch + 1) {"
     assert bounds(inside.format(branch, " Store();"))[0] == "if (begun_ >= kPrefetch) {"
     assert bounds(inside.format(branch, "") + " else { Store(); }")[0] == "if (begun_ >= kPrefetch) {"
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "more"),
+    [
+        ("StartSums(earlier.rows);", "work.steps - 1", True),
+        ("StartSums(rows);", "work.steps - 1", False),  # of rows that there are
+        ("StartSums(earlier.rows);", "work.steps", False),  # of an item that is all 0, too
+    ],
+)
+def test_a_step_that_is_all_zero_begins_no_sums_and_ends_no_item(starts: str, ends: str, more: bool) -> None:
+    found = bounds(
+        "if (begun_ > kPrefetch) {\n    const Step &earlier = steps_[0];\n"
+        f"    if (earlier.tile == 0) {{ {starts} }}\n    if (earlier.tile < work.tiles) {{ Update(); }}\n"
+        f"    if (earlier.tile == {ends}) {{ WriteRows(); }}\n}}"
+    )
+    assert found[0] == f"if (begun_ {'> kPrefetch + 1' if more else '>= kPrefetch'}) {{"
 
 
 def test_a_fill_of_what_is_left() -> None:

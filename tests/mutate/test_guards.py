@@ -229,6 +229,13 @@ def test_lanes_that_are_filled_afterwards() -> None:
     assert made(ROW.format(fill).replace("Muls", "Load")) == ["(keys)"]
 
 
+def test_a_fold_of_an_earlier_step_comes_in_between() -> None:
+    fill = "FillLanes(score[keys / kRepeatLanes * kRepeatLanes], keys % kRepeatLanes, 0.0f, rows, kTileKeys);"
+    fold = "SumOfBlocks(sumBlocks_[(r0 - kRowsPerStep) * kBlockLanes], {}, kRowsPerStep);\nPipeBarrier"
+    assert made(ROW.format(fill).replace("PipeBarrier", fold.format("stepLanes_"), 1)) == ["(keys - 1)"]
+    assert made(ROW.format(fill).replace("PipeBarrier", fold.format("score"), 1)) == ["(keys)"]
+
+
 RUNS = """int64_t row = 0;
 while (row < rows) {
     const int64_t count = MinOf(run - taskRow % run, rows - row);
@@ -267,6 +274,38 @@ def test_what_is_left_of_a_tile_of_one_piece_is_the_tile(tile: int, made_too: bo
     schedule = f"constexpr int64_t kTileKeys = {tile};\nconstexpr int64_t kBaseK = 128;\n"
     found = made(PIECES, schedule=schedule)
     assert "(kBaseK)" in found and ("(keys - k0)" in found) is made_too
+
+
+BLOCK = """const int64_t firstKey = block * {0};
+const int64_t keys = MinOf(block * {0} + {0}, work.keyEnd) - firstKey;
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "made_too"),
+    [
+        (BLOCK.format(64), False),
+        (BLOCK.format("kTileKeys"), False),
+        (BLOCK.format(256), True),
+        (BLOCK.format(64).replace("firstKey = block", "firstKey = tile"), True),  # it may begin elsewhere
+        ("const int64_t keys = MinOf(MinOf(kTileKeys, work.keyEnd - firstKey), end);\n", False),
+    ],
+)
+def test_the_keys_of_a_block_are_one_piece(first: str, made_too: bool) -> None:
+    schedule = "constexpr int64_t kTileKeys = 128;\nconstexpr int64_t kBaseK = 128;\n"
+    loop = first + PIECES.partition("\n")[2]
+    assert ("(keys - k0)" in made(loop, schedule=schedule)) is made_too
+    loads = loop.replace("Load(depth)", "Load(values[first + k0 * tiling_.valueStride])")
+    assert ("(tiling_.valueStride + 1)" in made(loads, data_rules.strides, schedule=schedule)) is made_too
+    other = loads.replace("first + k0 *", "first + head *")
+    assert "(tiling_.valueStride + 1)" in made(other, data_rules.strides, schedule=schedule)
+
+
+@pytest.mark.parametrize(("unit", "made_too"), [("kRowsPerStep", False), ("kOddRows", True), ("rows", True)])
+def test_a_quotient_of_whole_units_needs_no_rounding(unit: str, made_too: bool) -> None:
+    schedule = SCHEDULE + "constexpr int64_t kBlockLanes = 8, kOddRows = 12;\n"
+    found = made(f"Sum(CeilDiv(RoundUp(rows, {unit}), kBlockLanes));", schedule=schedule)
+    assert any("/ (kBlockLanes)" in each for each in found) is made_too
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,31 @@ def test_pieces_begin_at_multiples_of_what_is_rounded_up_to() -> None:
     rounded = "(MaxOf(1, MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1) - firstKey))"
     assert rounded not in made()
     assert rounded in made("n0 += kBaseN", "n0 += kFractal")
+
+
+def test_a_product_with_probabilities_may_end_within_a_repeat() -> None:
+    """Behind the end of the last row they are 0. Scores of a repeat are all computed."""
+    rounded = "(MaxOf(1, MaxOf(0, work.firstQuery + (band + bandRows - 1) / work.heads + 1) - firstKey))"
+    pieces = (
+        "for (int64_t k1 = 0; k1 < bandKeys; k1 += kBaseN) {{ Load({}[k1], MinOf(kBaseN, bandKeys - k1)); }}"
+    )
+    skipped = """if (n0 < bandKeys) {
+            Mmad(product, left, right, ProductParams(16, 16, 16, 0, false, true));
+        }"""
+    assert skipped in KERNEL
+    assert rounded not in made(skipped, pieces.format("probL1"))
+    assert rounded in made(skipped, pieces.format("queryL1"))
+
+
+def test_columns_in_front_of_a_window_are_skipped_afterwards() -> None:
+    """Where a tile begins has another name then."""
+    windowed = KERNEL.replace(
+        "const int64_t keys = MinOf(tileKeys", "const int64_t keysOfTile = MinOf(tileKeys"
+    )
+    windowed = windowed.replace(
+        "/ work.heads + 1)\n        - firstKey)", "/ work.heads + 1)\n        - tileFirst)"
+    )
+    assert windowed.count("keysOfTile") == windowed.count("tileFirst") == 1
+    source = EmittedText(windowed, KNOWN, "", None, SCHEDULE)
+    found = [" ".join(each.after.split()) for each in defects_of(source, [data_rules.tails])]
+    assert "(tileKeys)" not in found and "(work.taskRows)" not in found
