@@ -17,7 +17,7 @@ from attndsl.verify.data import probes
 from attndsl.verify.data.attention import AttentionFiller
 from attndsl.verify.space import argument_roles
 from attndsl.verify.space.argument_roles import ArgumentRoles
-from attndsl.verify.space.values import FILL, LOST, PROBE, UNEVEN
+from attndsl.verify.space.values import FILL, LOST, PROBE, SPIKED, UNEVEN
 
 SIZES = dict.fromkeys("BNKQTUDE", 1)
 
@@ -435,3 +435,35 @@ def test_of_an_uneven_slope_rows_fall_in_some_steps_and_rise_in_others() -> None
     assert np.flatnonzero(runs[0, 1] == 1).tolist() == [0, 8]
     assert np.flatnonzero(runs[0, 3] == 1).tolist() == [15] and (runs[1] == np.roll(runs[0], -1, 0)).all()
     assert (stubbed(sizes={"N": 2, "Q": 2})._turned(-0.25)[:, :, 0] == [[1, -1], [-1, 1]]).all()
+
+
+def test_of_spiked_heads_one_key_is_higher_than_many_by_a_jump() -> None:
+    """In the second tile, or the third one; of the last head in all, which lose what is before."""
+    found = stubbed(key_tiles=(4,))
+    assert found._in_jumps(10, 0).tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert found._in_jumps(10, 1).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 2, 1]
+    rising = found._in_jumps(10, 2)
+    assert (np.diff(rising) > 0).all() and rising[0] == 0 and rising[4] * module.JUMP > 8
+    _, _, scores = random("ramp", 1, asked=SPIKED)
+    others = np.delete(scores, 8, axis=-1)
+    assert (scores[..., 8] - others.max(axis=-1) > 8).all() and np.ptp(others) < 1
+
+
+@pytest.mark.parametrize("factor", [1.0, -0.5])
+def test_what_is_left_of_the_keys_before_a_jump_is_seen(factor: float) -> None:
+    """512 of them have a share of the result of which no tolerance is as large, as tiles differ in value."""
+    found, _, scores = random("ramp", 1, factor, asked=SPIKED)
+    values = found.locations.content[MANY + MANY.size]
+    means = [values[8 * tile : 8 * tile + 8].mean() for tile in range(4)]
+    assert np.allclose(means, [1, -1, 1, -1], atol=0.2)
+    jump = float((scores[..., 8] - scores[..., :8].max(axis=-1)).max())
+    assert 512 * np.exp(-jump) > 0.05 and jump > 8
+
+
+def test_values_that_are_keys_at_the_same_time_are_left_alone() -> None:
+    found, _, _ = random("ramp", 1, asked=1.0)
+    before = found.locations.content.copy()
+    found._tell_tiles_apart(MANY, MANY[:, :8])
+    assert np.array_equal(found.locations.content, before, equal_nan=True)
+    found._tell_tiles_apart(MANY, MANY + MANY.size)
+    assert not np.array_equal(found.locations.content, before, equal_nan=True)

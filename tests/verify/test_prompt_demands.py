@@ -22,6 +22,7 @@ from attndsl.verify.space.values import (
     ROOMY,
     SCORES_OF_HALVES,
     SLOPE,
+    SPIKED,
     UNEVEN,
     WORKLOAD,
 )
@@ -35,14 +36,15 @@ def asked(of: str) -> list[Demand]:
 
 
 def test_prompts_have_them_and_one_position_and_selections_have_none() -> None:
-    assert len(asked("sigmoid")) == len(asked("documents")) == 3
+    assert len(asked("sigmoid")) == len(asked("documents")) == 4
+    assert len(asked("self_attention")) == len(asked("self_attention_prefix_encoder")) == 5  # with more keys
     assert not asked("incre_flash_attention") and not asked("nsa_compress_attention")
 
 
 def test_maxima_grow_over_three_tiles_of_tasks_for_more_than_half_of_the_cores() -> None:
     growing, *_ = asked("sigmoid")
     pins, beside = growing.pins(np.random.default_rng(0)), dict(growing.beside(0))
-    assert pins == {FILL: RAMP, SLOPE: 2.0} and beside[GROUP] == 1
+    assert pins == {FILL: RAMP, SLOPE: SPIKED} and beside[GROUP] == 1
     sizes = space_of("sigmoid").operator.axis_extents
     rows = beside[str(sizes["Q"])]
     assert 2 * TILE < rows < 3 * TILE and 2 * beside[str(sizes["N"])] * -(-rows // 256) > CORES
@@ -71,7 +73,7 @@ def test_keys_of_fewer_heads_are_split_and_shorter_rows_have_two_tiles() -> None
 
 
 def test_each_core_has_a_task_of_more_rows_than_a_step() -> None:
-    _, long, _ = asked("sigmoid")
+    _, long, *_ = asked("sigmoid")
     assert long.holds(call_of("sigmoid", long))
     assert not long.holds(call_of("sigmoid", long, S=256))
     assert not long.holds(call_of("sigmoid", long, K=CORES - 1, N=CORES - 1))
@@ -87,7 +89,7 @@ def test_rows_of_calls_of_one_position_grow_in_many_heads() -> None:
 
 
 def test_halves_are_odd_and_fill_two_rounds_where_less_gives_none() -> None:
-    _, long, uneven = asked("self_attention")
+    _, long, uneven, *_ = asked("self_attention")
     few, many = (dict(long.beside(level)) for level in (0, 1))
     assert few["longest(seqLen)"] == 256 + 9 and few["longest(tokenOffset)"] == 2 * TILE + TILE // 8 + 1
     assert many["longest(seqLen)"] == many["longest(tokenOffset)"] == 2 * 512 + 9
@@ -100,3 +102,38 @@ def test_choices_that_limit_lengths_are_made_otherwise() -> None:
     """The triangle of a mask: without it queries and keys are 128 at most."""
     assert unlimited(space_of("self_attention"), 1000) == {"isTriuMask": 1}
     assert unlimited(space_of("self_attention"), 128) == unlimited(space_of("sigmoid"), 1000) == {}
+
+
+def test_parts_of_several_heads_have_several_positions() -> None:
+    """Of several key/value heads where rows have more keys than positions."""
+    parts = asked("ring_step")[3]
+    found = call_of("ring_step", parts)
+    assert (found.extents["K"], found.extents["N"], found.extents["Q"]) == (2, 6, 11) and parts.holds(found)
+    assert not parts.holds(call_of("ring_step", parts, S=1)), "one position"
+    assert not parts.holds(call_of("ring_step", parts, K=6, **{GROUP: 1})), "one head a task"
+    assert not parts.holds(call_of("ring_step", parts, B=27)), "keys are not split"
+    tied = asked("sigmoid")[3]
+    found = call_of("sigmoid", tied)
+    assert (found.extents["K"], found.extents["N"]) == (1, 2) and tied.holds(found)
+
+
+def test_a_single_row_grows_where_rows_have_keys_of_their_own() -> None:
+    *_, alone = asked("ring_step")
+    found = call_of("ring_step", alone)
+    assert (
+        found.extents["Q"] == 1
+        and alone.holds(found)
+        and alone.pins(np.random.default_rng(0))[SLOPE] == SPIKED
+    )
+    assert not alone.holds(call_of("ring_step", alone, S=2))
+    assert not alone.holds(call_of("ring_step", alone, T=TILE))
+    assert all("single" not in each.name for each in asked("sigmoid"))
+
+
+def test_pages_of_halves_are_no_larger_than_tensors_may_be() -> None:
+    """Twice as many as keys need where there is room, which a task for each core leaves none for."""
+    growing, halves, *_ = (dict(each.beside(0)) for each in asked("self_attention_prefix_encoder"))
+    for found, shares in ((growing, 2), (halves, 1)):
+        pages, keys = found["numBlocks"] * found["blockSize"], found["longest(kvSeqLen)"]
+        assert pages >= shares * keys + found["blockSize"] and pages * found["headNum"] * 128 <= ROOMY
+    assert (halves["longest(kvSeqLen)"] - halves["longest(seqLen)"]) % 64, "halves end within a repeat"

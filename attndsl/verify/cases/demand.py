@@ -21,6 +21,9 @@ FEW_POSITIONS = 3
 ROWS_OF_STEP = block_elements("float32")
 """Rows of a vector step of few rows, whose statistics fill a block."""
 
+USUAL_HEAD_SIZE = 128
+"""The head size that most kernels are made for."""
+
 
 @dataclass(frozen=True)
 class Demand:

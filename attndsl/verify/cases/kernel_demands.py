@@ -21,6 +21,7 @@ from attndsl.verify.cases.demand import (
     FEW_POSITIONS,
     ROWS_OF_STEP,
     SEVERAL_ROWS,
+    USUAL_HEAD_SIZE,
     Demand,
     heads_of_one_group,
     several_rows,
@@ -31,9 +32,6 @@ from attndsl.verify.cases.selection_demands import of_sorted_blocks
 from attndsl.verify.cases.split_demands import of_split_keys
 from attndsl.verify.space.space import CaseSpace
 from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE
-
-_USUAL_HEAD_SIZE = 128
-"""The head size that most kernels are made for."""
 
 
 @kept
@@ -107,7 +105,7 @@ def _heads_apart(space: CaseSpace) -> Iterator[Demand]:
 
     def pins(rng: np.random.Generator) -> Mapping[str, Any]:
         heads = [each for each in space.variables[GROUP] if 1 < each <= ROWS_OF_STEP]
-        far = [each for each in space.variables[queries] if each * _USUAL_HEAD_SIZE > limit]
+        far = [each for each in space.variables[queries] if each * USUAL_HEAD_SIZE > limit]
         few = size_of(space, "B", lambda size: size <= SEVERAL_ROWS, rng)
         few |= size_of(space, "K", lambda size: size == 1, rng)
         return {FILL: RAMP, **few, queries: min(far, default=1), GROUP: min(heads, default=1)}

@@ -375,8 +375,10 @@ class ModeSearch:
             kept = _LIKELY if position else 1.0
             likely = {name: value for name, value in kernel.likely.items() if rng.random() < kept}
             pins = {name: value for name, value in {**likely, **kernel.pins}.items() if name in variables}
-            for name, sizes in kernel.sizes.items():
+            for name, every in kernel.sizes.items():
                 if name in variables:
+                    legal = (each for each in every if not is_contradiction(self.space, {name: each}))
+                    sizes = tuple(legal) or every
                     pins[name] = sizes[0 if whole else int(rng.integers(len(sizes)))]
             pins |= {WORKLOAD: workload} if (workload := self._workload(turn, attempt)) else {}
             pins |= {FILL: first[0]} if first else self._fill(rng, turn)

@@ -1,8 +1,9 @@
-"""What cases of prompts are asked for: maxima that grow along the key tiles of a row, of kernels; as many
-long tasks as there are cores, of all."""
+"""What cases of prompts are asked for: of kernels maxima that grow along the key tiles of a row, and several
+heads and positions a task whose keys are split; of all as many long tasks as there are cores."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +17,8 @@ from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import TopK
 from attndsl.lowering.match.schedule_options import MANY_ROWS
 from attndsl.spec.binding.call import Call
-from attndsl.verify.cases.demand import ROWS_OF_STEP, Demand, has_one_position
-from attndsl.verify.cases.features import work_of
+from attndsl.verify.cases.demand import ROWS_OF_STEP, USUAL_HEAD_SIZE, Demand, has_one_position
+from attndsl.verify.cases.features import query_counts, work_of
 from attndsl.verify.cases.situations import Situation
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
 from attndsl.verify.space.space import CaseSpace
@@ -28,15 +29,18 @@ from attndsl.verify.space.values import (
     GROUP,
     MASK,
     RAMP,
+    ROOMY,
     SLOPE,
+    SPIKED,
     UNEVEN,
     WORKLOAD,
     fill_of,
     longest_keys_of,
 )
 
-_GROWTH = 2.0
-"""The slope of maxima that grow by more than a first tile's may before sums are rescaled: by 12 a tile."""
+_GENTLE = 0.25
+"""The slope of scores that rise in some rows and fall in others, by so little from tile to tile that each
+part of split keys has some weight."""
 _GROWING_TILES, _GROWING_HEADS = 3, 3
 """Key tiles of a row whose sums are rescaled again, so that leaving it out is seen; heads of long rows that
 have a task for more than half of the cores, so that their keys are not split."""
@@ -49,21 +53,22 @@ def of_prompts(space: CaseSpace) -> tuple[Demand, ...]:
     """Those of an operator whose batch rows have several positions and that selects no blocks of keys."""
     if has_one_position(space) or any(isinstance(node, TopK) for node in space.nodes):
         return ()
-    return (_growing(space), *_halves(space))
+    return (_growing(space), *_halves(space), *_parts_of_heads(space), *_growing_alone(space))
 
 
 @dataclass(frozen=True)
 class _Prompts:
-    """Batch rows of equal lengths, and their heads, each with keys of its own."""
+    """Batch rows of equal lengths. ``heads``: of keys; ``group``: query heads of each."""
 
     batch: int
     heads: int
     positions: int
     keys: int
+    group: int = 1
 
     def values(self, space: CaseSpace) -> dict[str, int | str]:
         """The variables of a space that make them; those that contradict others are left out by who asks."""
-        found: dict[str, Any] = {GROUP: 1, **own_pages(space, self.batch, 2 * self.keys)}
+        found: dict[str, Any] = {GROUP: self.group, **self._pages(space)}
         for role, size in (("Q", self.positions), ("T", self.keys)):
             if name := space.variable_of(role):
                 found.setdefault(name, size)  # rows may have as many keys as positions
@@ -73,11 +78,19 @@ class _Prompts:
                 found |= {name: self.positions if measure == "Q" else self.keys, fill_of(spec.name): "full"}
                 found |= {longest_keys_of(spec.name): self.keys}
         found |= _reaching(space, found, self.keys)
-        for role, size in (("B", self.batch), ("K", self.heads), ("N", self.heads)):
+        for role, size in (("B", self.batch), ("K", self.heads), ("N", self.heads * self.group)):
             extent = space.operator.axis_extents.get(role)
             behind = space.repairs(extent.symbols()) if extent is not None else ()
             found |= dict.fromkeys(behind[:1], size)
         return {name: value for name, value in found.items() if name in space.variables}
+
+    def _pages(self, space: CaseSpace) -> dict[str, Any]:
+        """Pages of their own for the keys, with as many others where tensors may be so large."""
+        for shares in (2, 1):
+            found = own_pages(space, self.batch, shares * self.keys)
+            if math.prod((*found.values(), self.heads, USUAL_HEAD_SIZE)) <= ROOMY * self.batch:
+                break
+        return found
 
 
 def _growing(space: CaseSpace) -> Demand:
@@ -98,8 +111,57 @@ def _growing(space: CaseSpace) -> Demand:
     lifted = unlimited(space, rows)
     shown = {MASK: "none"} if MASK in space.variables else {}
     name = "maxima that grow along the tiles of a row"
-    pins = {FILL: RAMP, SLOPE: _GROWTH}
+    pins = {FILL: RAMP, SLOPE: SPIKED}
     return Demand(name, lambda rng: pins, holds, ANY, roomy=True, beside=sizes)
+
+
+def _growing_alone(space: CaseSpace) -> Iterator[Demand]:
+    """Maxima that grow in tasks of one row, where rows have as many keys as they like: a vector core has one
+    row to rescale, the other one none."""
+    tile, cores = space.edges[0][0], space.operator.device.aic
+    single = _Prompts(
+        batch=1, heads=cores // 2 + 1, positions=1, keys=(_GROWING_TILES - 1) * tile + tile // 8
+    )
+
+    def holds(call: Call) -> bool:
+        work, sizes = work_of(space, call), call.extents
+        alone = sizes.get("N", 1) == sizes.get("K", 1) and int(query_counts(call).max(initial=0)) == 1
+        return alone and work.tiles >= _GROWING_TILES and not work.split
+
+    def sizes(level: int) -> Mapping[str, Any]:
+        return {**unlimited(space, single.keys), **single.values(space), **shown}
+
+    shown = {MASK: "none"} if MASK in space.variables else {}
+    if _has_keys(space):
+        pins = {FILL: RAMP, SLOPE: SPIKED}
+        yield Demand(
+            "a single row whose maxima grow", partial(_pinned, pins), holds, ANY, roomy=True, beside=sizes
+        )
+
+
+def _parts_of_heads(space: CaseSpace) -> Iterator[Demand]:
+    """Tasks of several heads and several positions whose keys are split: rows of parts, and their statistics,
+    lie apart by heads and by positions, and steps end within a position. Of several key/value heads, unless
+    rows have as many positions as keys, which are many tasks."""
+    tile = space.edges[0][0]
+    if GROUP not in space.variables or space.schedule.split_kv == 1:
+        return
+    few = _Prompts(batch=1, heads=2, group=3, positions=ROWS_OF_STEP + 3, keys=2 * tile + tile // 8 + 1)
+    tied = _Prompts(batch=1, heads=1, group=2, positions=tile + 1, keys=tile + 1)
+    several = _has_keys(space)
+
+    def holds(call: Call) -> bool:
+        sizes = call.extents
+        heads, positions = sizes.get("K", 1), int(query_counts(call).max(initial=0))
+        of_several = sizes.get("N", 1) > heads >= (2 if several else 1)
+        return work_of(space, call).split and of_several and positions > 1
+
+    def sizes(level: int) -> Mapping[str, Any]:
+        return {**unlimited(space, few.keys), **(few if several else tied).values(space)}
+
+    name = "several heads and positions of split keys"
+    pins = {FILL: RAMP, SLOPE: -_GENTLE}
+    yield Demand(name, partial(_pinned, pins), holds, ANY, whole=True, roomy=True, beside=sizes)
 
 
 def _halves(space: CaseSpace) -> Iterator[Demand]:
@@ -154,7 +216,8 @@ def _is_many(cores: int, call: Call) -> bool:
 
 def _has_keys(space: CaseSpace) -> bool:
     """Whether rows have as many keys as they like, whatever their positions."""
-    return space.variable_of("T") not in (None, space.variable_of("Q"))
+    counted = any(space.measures.get(spec.name) == "T" for spec in space.integers)
+    return counted or space.variable_of("T") not in (None, space.variable_of("Q"))
 
 
 def unlimited(space: CaseSpace, rows: int) -> dict[str, Any]:

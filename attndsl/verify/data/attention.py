@@ -21,7 +21,7 @@ from attndsl.verify.data.draws import Draws
 from attndsl.verify.data.earlier_partials import fill_earlier
 from attndsl.verify.data.row_locations import RowLocations
 from attndsl.verify.space import argument_roles
-from attndsl.verify.space.values import FILL, LEVEL, LOST, PROBE, SATURATED, SLOPE, SUNK, UNEVEN
+from attndsl.verify.space.values import FILL, LEVEL, LOST, PROBE, SATURATED, SLOPE, SPIKED, SUNK, UNEVEN
 
 DEPTH = 120.0
 """How far below zero all scores of the sunk inputs are: the exponential of any is 0 in float32."""
@@ -29,6 +29,9 @@ _STEP, _MOST_RISE, DEEPER = 6.0, 60.0, 160.0
 """Of cases that are asked for a slope: by how much scores rise from one tile to the next, half of it in one
 step, so that a row which sees one key of the next tile rescales; by how much at most; how far sunk ones are
 below 0."""
+JUMP, _CALM = 8.8, 0.1
+"""Of spiked cases: by how much a key is higher than all before it, which is more than sums go without being
+rescaled for and leaves 512 earlier ones 8 % of the weight; the part of the usual noise that scores have."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
 FLAT, BORDER = 0.02, 0.06
@@ -211,6 +214,7 @@ class AttentionFiller:
         drawn = rng.choice([-1.0, 1.0])
         asked = self.filler.assignment.get(SLOPE)
         steps = max((self._most_rows() - 1) // min(self.filler.key_tiles), 1)
+        jumps, noise = self._most_jumps(steps), 0.1 * (_CALM if asked == SPIKED else 1.0)
         for keys, values in zip(locations.keys, locations.values, strict=True):
             for b in range(s["B"]):
                 for k in range(s["K"]):
@@ -226,11 +230,14 @@ class AttentionFiller:
                     elif kind in ("ramp", SUNK):
                         if asked is None:
                             along = np.linspace(0, 1, len(places))[:: int(drawn)]
+                        elif asked == SPIKED:
+                            along = self._in_jumps(len(places), k) / jumps
+                            self._tell_tiles_apart(places, others)
                         else:
                             along = self._in_steps(len(places), steps, asked)
                         along = along if kind == "ramp" else along / 8.0 - 1.0
                         code = codes[b, k * self._group]
-                        locations.content[places] = 0.1 * locations.content[places] + code * along[:, None]
+                        locations.content[places] = noise * locations.content[places] + code * along[:, None]
         if kind == SATURATED:
             query = np.repeat(codes[:, :, None], s["Q"], axis=2) * np.clip(SPREAD / reach, 2**-14, 2**14)
         elif kind in ("ramp", SUNK):
@@ -238,11 +245,12 @@ class AttentionFiller:
             rise, depth = (
                 (30.0, DEPTH) if asked is None else (min(_STEP * steps * abs(asked), _MOST_RISE), DEEPER)
             )
+            rise = JUMP * jumps if asked == SPIKED else rise
             signed = kind == SUNK or asked is not None  # the scores have the slope, whatever their factor is
             steep = rise if kind == "ramp" else depth
             steep = math.copysign(steep, self.factor) if signed else steep
             turned = self._turned(asked) if asked is not None and (abs(asked) < 1 or asked == UNEVEN) else 1.0
-            query = 0.1 * query + code * turned * min(max(steep / reach, -1e4), 1e4)
+            query = noise * query + code * turned * min(max(steep / reach, -1e4), 1e4)
             if asked is not None:
                 locations.content[self.is_value] /= locations.sums_of_a_value
         elif kind == LEVEL:
@@ -274,6 +282,29 @@ class AttentionFiller:
         whole, rest = np.divmod(np.arange(count), tile)
         along: Array = (whole + rest / (2.0 * tile)) / steps
         return along if slope > 0 else 1.0 - along
+
+    @staticmethod
+    def _most_jumps(steps: int) -> float:
+        """Jumps from the lowest key of a spiked case to the highest."""
+        return max(2.0, min(2.0 * _STEP * steps, _MOST_RISE) / JUMP)
+
+    def _in_jumps(self, count: int, head: int) -> Array:
+        """How high keys are, in jumps: of every third head the second tile has one higher than all before, of
+        the next one the third tile; of the last one keys rise from tile to tile."""
+        tile = min(self.filler.key_tiles)
+        whole, rest = np.divmod(np.arange(count), tile)
+        if head % 3 == 2:
+            steps = max(int(whole.max(initial=0)), 1)
+            return np.asarray((whole + rest / (2.0 * tile)) * self._most_jumps(steps) / steps)
+        flat = np.minimum(whole, 1.0) * (head % 3)
+        flat[(whole == 1 + head % 3) & (rest == 0)] += 1.0
+        return np.asarray(flat)
+
+    def _tell_tiles_apart(self, keys: Array, values: Array) -> None:
+        """Values that are around 1 in one tile and -1 in the next, unless they are channels of keys."""
+        if values.size and not np.isin(values[0], keys[0]).any():
+            tiles = np.arange(len(values)) // min(self.filler.key_tiles)
+            self.locations.content[values] += np.where(tiles % 2, -1.0, 1.0)[:, None]
 
     def _turned(self, slope: float) -> Array:
         """-1 of every second row of queries, whose scores fall where those of others rise; where the slope is

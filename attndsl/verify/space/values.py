@@ -14,6 +14,9 @@ one. Theirs step up or down from tile to tile, sunk ones lie farther below 0, an
 them so."""
 UNEVEN = 2.5
 """A slope of which some rows of queries have the opposite: few or all of a step, those of some steps none."""
+SPIKED = 2.0
+"""A slope of which some heads have many keys as high as each other and then one that is higher by a jump:
+what is left of the sums before it is seen."""
 FEW_FORCED, LOST = "case.forced", "case.lost"
 """True in cases of a kernel in which fewer blocks are forced than selected, some at edges of tiles; in which
 all scores of some rows are -inf."""
