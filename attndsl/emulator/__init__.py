@@ -11,7 +11,7 @@ from attndsl.emulator.errors import (
     NoHeaders,
 )
 from attndsl.emulator.global_memory import Argument
-from attndsl.emulator.kernel import KINDS, Kernel, build, build_all
+from attndsl.emulator.kernel import KINDS, USUAL_TIMEOUT, Kernel, build, build_all
 from attndsl.emulator.knobs import Knobs
 from attndsl.emulator.report import Finding, Report
 from attndsl.emulator.toolchain import Compiler, find_compiler
@@ -19,6 +19,7 @@ from attndsl.emulator.vendor_headers import VendorHeaders
 
 __all__ = [
     "KINDS",
+    "USUAL_TIMEOUT",
     "Argument",
     "CompileFailed",
     "Compiler",

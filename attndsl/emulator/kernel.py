@@ -46,6 +46,8 @@ _UNRESOLVED = ("undefined reference", "undefined symbol")
 """What linkers say of a name that is used and defined nowhere."""
 MOST_STATEMENTS = 1 << 16
 """Statements that a run can tell apart, `kMostStatements` of `attnemu/harness.h`."""
+USUAL_TIMEOUT = 120.0
+"""Seconds of processor time that a run may take, if nothing else is said."""
 PATIENCE = 10.0
 """How many times its processor time a run may take on a busy machine."""
 
@@ -248,7 +250,7 @@ class Kernel:
         args: Sequence[Argument],
         *,
         knobs: Knobs | None = None,
-        timeout: float = 120.0,
+        timeout: float = USUAL_TIMEOUT,
         kind: str | None = None,
         tiling_key: int = 0,
         trace: str | Path | None = None,
@@ -297,7 +299,7 @@ class Kernel:
             if not knobs.timing:
                 memory.copy_back(data["arrays"])
             if trace is not None:
-                write_trace(folder / "trace", Path(trace), device.clock)
+                write_trace(folder / "trace", Path(trace), device.clock, stopped=data["stopped"])
         return report_of(data, device)
 
     def _told(self, report: Path) -> dict[str, Any]:

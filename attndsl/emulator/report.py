@@ -50,9 +50,10 @@ class Report:
     `memory_read_bytes` are read, `memory_read_by_tensor` by argument name; `product_cycles`: what products
     would take whose operands fill their fractals; `block_ends`: cycles at which each block ends; `progress`:
     of a run that was stopped, at equal distances of time, the cycles until which each cube core's products
-    are known and how many of them they took; None of other runs; `critical_path`: cycles by what they went to
-    along the chain of events that ends last; `bank_conflicts`: cycles by line that vector instructions took
-    longer."""
+    are known and how many of them they took; `halfway`: of such a run, those of the others that grow with the
+    work as they were when half of `progress` was noted; both None of other runs; `critical_path`: cycles by
+    what they went to along the chain of events that ends last; `bank_conflicts`: cycles by line that vector
+    instructions took longer."""
     never_fully_written: tuple[str, ...]
     """Names of arguments with bytes that are undefined at the end."""
     cores: tuple[int, int, int]
@@ -92,23 +93,32 @@ def report_of(data: Mapping[str, Any], device: Device) -> Report:
         counters={
             "instructions": data["instructions"],
             "busy_cycles": data["busy_cycles"],
-            "busy_by_core": data["busy_by_core"],
             "active_by_core": data["active_by_core"],
             "total_cycles": data["cycles"],
             "microseconds": device.microseconds(data["cycles"]),
-            "memory_bytes": data["memory_read_bytes"] + data["memory_write_bytes"],
-            "memory_read_bytes": data["memory_read_bytes"],
+            **_moved(data),
             "product_cycles": data["product_cycles"],
             "block_ends": data["block_ends"],
             "progress": data["progress"] if data["stopped"] else None,
+            "halfway": None if data["halfway"] is None else _moved(data["halfway"]),
             "critical_path": data["critical_path"],
-            "bank_conflicts": data["bank_conflicts"],
-            "memory_read_by_tensor": {name: array["fetched_bytes"] for name, array in arrays.items()},
             "gm_bytes": {name: array["bytes"] for name, array in arrays.items()},
-            "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
-            "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
         },
         never_fully_written=tuple(name for name, array in arrays.items() if not array["fully_defined"]),
         cores=(blocks, cubes, vectors),
         reached=tuple(data["reached"]),
     )
+
+
+def _moved(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The counters that grow with the work."""
+    arrays = data["arrays"]
+    return {
+        "busy_by_core": data["busy_by_core"],
+        "bank_conflicts": data["bank_conflicts"],
+        "memory_bytes": data["memory_read_bytes"] + data["memory_write_bytes"],
+        "memory_read_bytes": data["memory_read_bytes"],
+        "memory_read_by_tensor": {name: array["fetched_bytes"] for name, array in arrays.items()},
+        "gm_read_bytes": {name: array["read_bytes"] for name, array in arrays.items()},
+        "gm_write_bytes": {name: array["write_bytes"] for name, array in arrays.items()},
+    }

@@ -14,13 +14,14 @@ _PIPES = tuple(pipe.value for pipe in Pipe)
 """Threads of a core, in the order in which data pass them."""
 
 
-def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
+def trace_events(lines: Iterator[str], clock: float, *, stopped: bool = False) -> list[dict[str, Any]]:
     """Chrome trace events from the emulator's records; times in microseconds at ``clock`` cycles a second.
 
     One process a core, one thread a pipe. Instructions have the category "instruction" and are named after
     the API and its source line, time spent waiting has the category "wait". Launches follow each other.
     ``before`` of an instruction in a header tells where its core came from: the last call in another file.
     ``operands`` are those on chip with their first bytes, as "w UB 1024,r UB 0": written, and read.
+    ``stopped``: whether the run was, before the kernel's end.
     """
     per_cycle = 1e6 / clock
     events: list[dict[str, Any]] = []
@@ -33,6 +34,8 @@ def trace_events(lines: Iterator[str], clock: float) -> list[dict[str, Any]]:
             start = end
             end = start + float(cycles)
             events.append(_instant(f"launch of {kernel}", start * per_cycle))
+            if stopped:
+                events.append(_instant("stopped here: what follows was not simulated", end * per_cycle))
             if int(dropped):
                 events.append(_instant(f"{dropped} further instructions are left out", end * per_cycle))
         elif kind == "core":
@@ -82,10 +85,13 @@ def _names(core: int, label: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def write_trace(records: Path, to: Path, clock: float) -> None:
-    """The records of a run as one JSON document. Raises `LaunchError` when it cannot be written."""
+def write_trace(records: Path, to: Path, clock: float, *, stopped: bool = False) -> None:
+    """The records of a run, which may have been stopped, as one JSON document.
+
+    Raises `LaunchError` when it cannot be written.
+    """
     with records.open(errors="replace") as lines:
-        events = trace_events(iter(lines), clock)
+        events = trace_events(iter(lines), clock, stopped=stopped)
     note = "predicted times: see docs/emulator.md for how far off they may be"
     document = {"displayTimeUnit": "ns", "otherData": {"note": note}, "traceEvents": events}
     try:

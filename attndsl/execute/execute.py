@@ -82,15 +82,17 @@ def execute(
     folder: Path | None = None,
     costs: str | None = None,
     headers: emulator.VendorHeaders | None = None,
+    timeout: float = emulator.USUAL_TIMEOUT,
 ) -> emulator.Report:
     """Compile and run the kernel of a launch; the launch's arrays receive the results.
 
     ``trace``: a file for the predicted timeline, of one block alone with ``trace_block``. ``folder``: where
     the kernel's project is, if not where :func:`written` puts it. ``costs``: lines of costs other than the
     device's own. ``headers``: AscendC's own that the kernel is compiled against, in place of ours.
+    ``timeout``: seconds of processor time that it may take.
     """
     folder, names = folder or written(launch.compiled), names_of(launch.compiled.operator)
-    kernel = _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel, headers)
+    kernel = _kernel_in(folder, names.kernel, headers)
     plan = plan_of(launch, folder)
     if not plan.is_planned:
         raise PlanDiffers(f"{names.op}_plan.h: it has no launch for the call")
@@ -101,6 +103,7 @@ def execute(
         launch.blocks,
         arguments,
         knobs=knobs or emulator.Knobs(),
+        timeout=timeout,
         tiling_key=plan.key,
         trace=trace,
         trace_block=trace_block,
@@ -112,14 +115,16 @@ def execute(
 
 def make_ready(launch: Launch) -> None:
     """Compile what :func:`execute` runs, so that several threads may run it without each compiling it."""
-    folder, names = written(launch.compiled), names_of(launch.compiled.operator)
-    _kernel(folder / "op_kernel" / f"{names.kernel}.cpp", names.kernel, None)
+    folder = written(launch.compiled)
+    _kernel_in(folder, names_of(launch.compiled.operator).kernel, None)
     _host_library(folder, _host_text(launch.compiled))
 
 
 @lru_cache(maxsize=256)
-def _kernel(source: Path, entry: str, headers: emulator.VendorHeaders | None) -> emulator.Kernel:
-    return emulator.build(source, entry=entry, headers=headers, packaged=True)
+def _kernel_in(folder: Path, name: str, headers: emulator.VendorHeaders | None) -> emulator.Kernel:
+    """The compiled kernel of a project's folder."""
+    source = folder / "op_kernel" / f"{name}.cpp"
+    return emulator.build(source, entry=name, headers=headers, packaged=True)
 
 
 def arguments_of(

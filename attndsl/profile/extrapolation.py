@@ -20,11 +20,13 @@ import numpy.typing as npt
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.target import Core, Device, Pipe
 from attndsl.tile.statements import EitherStage, For
-from attndsl.tuning.bounds import found_by_kernel, scalars_of
+from attndsl.tuning.bounds import scalars_of
 from attndsl.tuning.work import Counter
 
 Array = npt.NDArray[np.float64]
 
+LONGEST_RUN = 3600.0
+"""Seconds of processor time that a run may take: a long call that is simulated whole takes minutes."""
 _WARM = 1 / 8
 """The share of a run that is left out of the fit: caches and pipelines are filled."""
 _EXACT = 1e-6
@@ -65,14 +67,17 @@ class Extrapolation:
         return {"simulated_share": round(self.share, 4), "spread": round(self.spread, 4)}
 
 
-def can_extrapolate(launch: Launch) -> bool:
-    """Whether a part of a launch tells the rest: its work can be counted, as it depends on nothing that the
-    kernel finds out, and its steps are of one kind, in one loop over items."""
+def whole_because(launch: Launch) -> str:
+    """Why no part of a launch tells the rest; empty where one does: its work can be counted, as it depends on
+    nothing that the kernel finds out, and its steps are of one kind, in one loop over items."""
     program = launch.compiled.joint
     statements = program.statements()
+    if program.found_by_kernel:
+        return "its work depends on what the kernel finds in the data"
+    if any(isinstance(item, EitherStage) for item in statements):
+        return "its steps are of two kinds"
     loops = sum(isinstance(item, For) and item.over_items for item in statements)
-    choices = any(isinstance(item, EitherStage) for item in statements)
-    return loops == 1 and not choices and not found_by_kernel(program)
+    return "" if loops == 1 else f"it has {loops} loops over items"
 
 
 def items_of_blocks(launch: Launch) -> list[Array]:
@@ -84,18 +89,20 @@ def items_of_blocks(launch: Launch) -> list[Array]:
     return [np.array([each for each in items if each]) for items in counted]
 
 
-def extrapolated(counters: Mapping[str, Any], items: Sequence[Array]) -> Extrapolation | None:
-    """The whole call from the counters of a run that was stopped; None where no product tells its pace.
+def extrapolated(counters: Mapping[str, Any], items: Sequence[Array]) -> Extrapolation | str:
+    """The whole call from the counters of a run that was stopped, or why its pace is not known.
 
     ``items``: of :func:`items_of_blocks`.
     """
     notes = np.array(counters["progress"])
-    if notes.ndim != 3 or notes.shape[1] != len(items) or not all(map(len, items)):
-        return None
+    if not all(map(len, items)):
+        return "a block has no products"
+    if notes.ndim != 3 or notes.shape[1] != len(items) or len(notes) < 2:
+        return "too little of it is simulated to tell its pace"
     if any(busy > (1 + _EXACT) * each.sum() for busy, each in zip(notes[-1, :, 1], items, strict=True)):
-        return None  # more than was counted
-    if notes[-1, :, 1].sum() <= notes[-2, :, 1].sum():
-        return None
+        return "it has more products than were counted"
+    if notes[-1, :, 1].sum() <= notes[-2, :, 1].sum() or counters["halfway"] is None:
+        return "no product is in the last part that was simulated"
     progress = _Progress.of(notes, items)
     ended = np.array(counters["block_ends"])
     ends, *others = (progress.ends(round(warm * len(notes)), ended) for warm in (_WARM, *_LATER))
@@ -148,37 +155,59 @@ class _Progress:
 
 
 def whole_counters(counters: Mapping[str, Any], found: Extrapolation, device: Device) -> dict[str, Any]:
-    """The counters of a run that was stopped as the whole call's: pipes and memories stay as busy.
+    """The counters of a run that was stopped as the whole call's.
 
-    Tensors that L2 can hold, or that the run has read in part, are taken to be read from memory once at most.
+    What the second half of the run did goes on with the products that are left; what only the first half did,
+    such as zeros that a workspace begins with, comes once. Tensors that L2 can hold, or that the run has read
+    in part, are taken to be read from memory once at most.
     """
-    in_cache = device.rates["l2_bytes"].value
-    longer = found.cycles / counters["total_cycles"]
+    products = np.array(counters["progress"])[:, :, 1].sum(axis=1)
+    done, before = float(products[-1]), float(products[len(products) // 2 - 1])
+    left = done * (1 / found.share - 1) / (done - before)
 
-    def scaled(values: Mapping[str, float]) -> dict[str, float]:
-        return {name: value * longer for name, value in values.items()}
+    def whole(now: float, then: float) -> float:
+        return now + max(now - then, 0.0) * left
 
-    def read_of(name: str, size: int) -> int:
-        held = counters["gm_bytes"][name]
-        is_read_once = size <= held or held <= in_cache
-        return int(max(min(size * longer, held), size) if is_read_once else size * longer)
+    def each_of(now: Mapping[str, float], then: Mapping[str, float]) -> dict[str, float]:
+        return {name: whole(value, then.get(name, 0.0)) for name, value in now.items()}
 
-    fetched = counters["memory_read_by_tensor"]
+    def read_of(name: str, size: float) -> int:
+        held, now = counters["gm_bytes"][name], counters["memory_read_by_tensor"][name]
+        is_read_once = now <= held or held <= device.rates["l2_bytes"].value
+        return int(max(min(size, held), now) if is_read_once else size)
+
+    half = counters["halfway"]
+    fetched = each_of(counters["memory_read_by_tensor"], half["memory_read_by_tensor"])
     read = {name: read_of(name, size) for name, size in fetched.items()}
-    beside = (counters["memory_read_bytes"] - sum(fetched.values())) * longer
-    written = (counters["memory_bytes"] - counters["memory_read_bytes"]) * longer
+    beside, written = (whole(*map(of, (counters, half))) for of in (_read_beside_tensors, _written))
     return {
         **counters,
-        "busy_by_core": {kind: scaled(pipes) for kind, pipes in counters["busy_by_core"].items()},
+        **{
+            name: each_of(counters[name], half[name])
+            for name in ("bank_conflicts", "gm_read_bytes", "gm_write_bytes")
+        },
+        "busy_by_core": {
+            kind: each_of(pipes, half["busy_by_core"][kind])
+            for kind, pipes in counters["busy_by_core"].items()
+        },
         "total_cycles": found.cycles,
         "microseconds": device.microseconds(found.cycles),
         "memory_read_by_tensor": read,
         "memory_read_bytes": sum(read.values()) + beside,
         "memory_bytes": sum(read.values()) + beside + written,
-        "gm_read_bytes": scaled(counters["gm_read_bytes"]),
-        "gm_write_bytes": scaled(counters["gm_write_bytes"]),
         "product_cycles": counters["product_cycles"] / found.share,
-        "bank_conflicts": scaled(counters["bank_conflicts"]),
-        "critical_path": scaled(counters["critical_path"]),
+        "critical_path": {
+            what: cycles * found.cycles / counters["total_cycles"]
+            for what, cycles in counters["critical_path"].items()
+        },
         "block_ends": list(found.ends),
     }
+
+
+def _read_beside_tensors(counters: Mapping[str, Any]) -> float:
+    return float(counters["memory_read_bytes"] - sum(counters["memory_read_by_tensor"].values()))
+
+
+def _written(counters: Mapping[str, Any]) -> float:
+    """Bytes to memory behind L2."""
+    return float(counters["memory_bytes"] - counters["memory_read_bytes"])

@@ -16,10 +16,11 @@ from attndsl.execute.execute import execute, make_ready
 from attndsl.expr import as_expr
 from attndsl.profile.calibration_text import calibration_lines
 from attndsl.profile.extrapolation import (
+    LONGEST_RUN,
     Extrapolation,
-    can_extrapolate,
     extrapolated,
     items_of_blocks,
+    whole_because,
     whole_counters,
 )
 from attndsl.spec.binding.call import Call
@@ -38,7 +39,7 @@ class Profile:
     ``critical_path``: what the time went to along the chain of events that ends last. ``block_ends``: when
     each block is done. ``bank_conflicts``: cycles of all cores by line of the kernel that vector instructions
     took longer. ``extrapolation``: how the call follows from the part of it that was simulated; None: it was
-    simulated whole.
+    simulated whole. ``whole_because``: why it was, of a call that was to be extrapolated; empty of others.
     """
 
     operator: str
@@ -58,6 +59,7 @@ class Profile:
     bank_conflicts: Mapping[str, float]
     schedule: Mapping[str, int | str]
     extrapolation: Extrapolation | None = None
+    whole_because: str = ""
 
     @property
     def limit(self) -> str:
@@ -95,6 +97,7 @@ class Profile:
             "predicted_microseconds": self.time,
             "worst_microseconds": self.worst,
             "extrapolated": None if self.extrapolation is None else self.extrapolation.to_json(),
+            "simulated_whole_because": self.whole_because or None,
             "launch_microseconds": self.device.launch_microseconds,
             "bounds_microseconds": dict(self.bounds),
             "limited_by": self.limit,
@@ -124,6 +127,8 @@ class Profile:
         yield f"    predicted {self.time:.1f} us, at worst {self.worst:.1f}; a launch adds about {launch:g}"
         if self.extrapolation is not None:
             yield f"    {self.extrapolation.words}"
+        elif self.whole_because:
+            yield f"    simulated whole: {self.whole_because}"
         yield f"    {self.attained:.0%} of what {self.limit} allows; at best, by resource:"
         for name, bound in largest_first(self.bounds):
             yield f"        {name:12} {bound:10.1f} us"
@@ -172,8 +177,9 @@ def profile_call(
     device = launch.compiled.program.device
     used = {**device.rates, **(rates or {})}
     costs = (cost_lines(device.costs, used), device.worst_costs(used))
-    most = most_core_cycles if can_extrapolate(launch) else 0
-    report, (counters, worst), extrapolation = _simulated(launch, costs, trace, most)
+    reason = whole_because(launch)
+    report, (counters, worst), found = _simulated(launch, costs, trace, 0 if reason else most_core_cycles)
+    is_long = 0 < most_core_cycles < counters["total_cycles"] * sum(_core_counts(report).values())
     counts = _core_counts(report)
     total = max(counters["total_cycles"], 1e-9)
     return Profile(
@@ -206,7 +212,8 @@ def profile_call(
         block_ends=tuple(map(device.microseconds, counters["block_ends"])),
         bank_conflicts=counters["bank_conflicts"],
         schedule=asdict(launch.compiled.schedule),
-        extrapolation=extrapolation,
+        extrapolation=found if isinstance(found, Extrapolation) else None,
+        whole_because="" if isinstance(found, Extrapolation) else found or (reason if is_long else ""),
     )
 
 
@@ -215,23 +222,27 @@ _Counters = Mapping[str, Any]
 
 def _simulated(
     launch: Launch, costs: Sequence[str], trace: Path | None, most: int
-) -> tuple[Report, list[_Counters], Extrapolation | None]:
+) -> tuple[Report, list[_Counters], Extrapolation | str]:
     """The launch's report by the first of the costs, the whole call's counters by each, and how those were
-    found. ``trace``: of the first.
+    found, or why no part told them, if any was to. ``trace``: of the first.
     """
     reports = _side_by_side(launch, costs, trace, most)
     reports[0].raise_for_findings()
     counters = [report.counters for report in reports]
     stopped = [each["progress"] is not None for each in counters]
     if not any(stopped):
-        return reports[0], counters, None
+        return reports[0], counters, ""
     items = items_of_blocks(launch)
-    found = [extrapolated(each, items) for each in counters]
-    if not stopped[0] or any(is_part and not whole for is_part, whole in zip(stopped, found, strict=True)):
-        return _simulated(launch, costs, trace, 0)
+    found = [
+        extrapolated(each, items) if is_part else "" for each, is_part in zip(counters, stopped, strict=True)
+    ]
+    reasons = [why for why, is_part in zip(found, stopped, strict=True) if is_part and isinstance(why, str)]
+    if reasons or not stopped[0]:
+        report, whole, _ = _simulated(launch, costs, trace, 0)
+        return report, whole, "".join(reasons[:1])
     device = launch.compiled.program.device
     whole_call = [
-        each if whole is None else whole_counters(each, whole, device)
+        each if isinstance(whole, str) else whole_counters(each, whole, device)
         for each, whole in zip(counters, found, strict=True)
     ]
     return reports[0], whole_call, found[0]
@@ -243,7 +254,7 @@ def _side_by_side(launch: Launch, costs: Sequence[str], trace: Path | None, most
     knobs, traces = Knobs(timing=True, most_core_cycles=most), [trace, *[None] * (len(costs) - 1)]
     with ThreadPoolExecutor(len(costs)) as pool:
         runs = [
-            pool.submit(execute, launch, knobs, trace=file, costs=lines)
+            pool.submit(execute, launch, knobs, trace=file, costs=lines, timeout=LONGEST_RUN)
             for file, lines in zip(traces, costs, strict=True)
         ]
         return [run.result() for run in runs]

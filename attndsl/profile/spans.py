@@ -14,6 +14,7 @@ from attndsl.compiler.compile import Compiled
 from attndsl.compiler.prepare_launch import Launch
 from attndsl.emulator import Knobs
 from attndsl.execute.execute import execute, written
+from attndsl.profile.extrapolation import LONGEST_RUN
 
 _FUNCTION = re.compile(r"__aicore__ inline [\w<>:]+ (\w+)\(")
 _LEFT_OUT = "left out"
@@ -85,7 +86,7 @@ def spans_of(launch: Launch, block: int, *, most_core_cycles: int = 0) -> BlockS
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"
         knobs = Knobs(timing=True, most_core_cycles=most_core_cycles)
-        execute(launch, knobs, trace=trace, trace_block=block)
+        execute(launch, knobs, trace=trace, trace_block=block, timeout=LONGEST_RUN)
         events = json.loads(trace.read_text())["traceEvents"]
     return read_spans(events, block, functions_of(launch.compiled))
 

@@ -143,6 +143,12 @@ class Program:
         """The members of the tiling struct, which the kernel reads."""
         return tuple(item for item in self.tiling if not item.host_only)
 
+    @property
+    def found_by_kernel(self) -> tuple[GlobalTensor, ...]:
+        """The workspace tensors that scalar units read: what a kernel finds in the call's data is not known
+        before it runs."""
+        return tuple(each for each in self.workspace if each.dtype == "int32" and each.shared == "device")
+
     def trees(self) -> tuple[Seq, ...]:
         """The per-core trees, or the joint one before the split."""
         return tuple(self.cores.values()) or (self.body,)

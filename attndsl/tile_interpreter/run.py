@@ -112,11 +112,10 @@ def interpret(
 
 def _read_by_scalars(launch: Launch) -> Iterator[tuple[str, Array]]:
     """The workspace tensors whose elements scalar units read, by name, from their places on."""
-    for tensor in launch.compiled.program.workspace:
-        if tensor.dtype == "int32" and tensor.shared == "device":
-            start = int(launch.tiling[f"{tensor.name}Offset"])
-            rest = launch.workspace[start:]
-            yield tensor.name, rest[: rest.size // 4 * 4].view(np.int32)
+    for tensor in launch.compiled.program.found_by_kernel:
+        start = int(launch.tiling[f"{tensor.name}Offset"])
+        rest = launch.workspace[start:]
+        yield tensor.name, rest[: rest.size // 4 * 4].view(np.int32)
 
 
 def _flat(value: Array | tuple[Array, ...]) -> Any:

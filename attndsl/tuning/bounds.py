@@ -101,16 +101,10 @@ def scalars_of(
     return {**_tensors(arguments), **_unknown(program), **tiling}
 
 
-def found_by_kernel(program: Program) -> tuple[GlobalTensor, ...]:
-    """The workspace tensors that scalar units read: what a kernel finds in the call's data is not known
-    before."""
-    return tuple(each for each in program.workspace if each.dtype == "int32" and each.shared == "device")
-
-
 def _unknown(program: Program) -> dict[str, Any]:
     """These tensors as scalars read them: an end of keys that bounds nothing."""
     largest = np.broadcast_to(np.int32(np.iinfo(np.int32).max), (1 << 31,))
-    return {global_key(each.name): largest for each in found_by_kernel(program)}
+    return {global_key(each.name): largest for each in program.found_by_kernel}
 
 
 def _tensors(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,9 @@ from attndsl.emulator import Knobs, find_compiler
 from attndsl.execute.execute import execute
 from attndsl.profile.extrapolation import (
     Extrapolation,
-    can_extrapolate,
     extrapolated,
     items_of_blocks,
+    whole_because,
     whole_counters,
 )
 from attndsl.profile.profile import profile_call
@@ -48,7 +50,7 @@ def run(items, *, until, start=0.0, a=1.0, b=0.0, count=32):
 def of(*blocks, items, ended=()):
     """What follows from the notes of blocks."""
     notes = [list(each) for each in zip(*blocks, strict=True)]
-    counters = {"progress": notes, "block_ends": ended or [note[0] for note in notes[-1]]}
+    counters = {"progress": notes, "halfway": {}, "block_ends": ended or [note[0] for note in notes[-1]]}
     return extrapolated(counters, [np.array(each, float) for each in items])
 
 
@@ -83,12 +85,18 @@ def test_a_pace_that_changes_is_told():
 
 @pytest.mark.parametrize("busy", [[0.0] * 32, [*range(16), *[15.0] * 16]], ids=["none", "none any more"])
 def test_without_products_there_is_no_pace(busy):
-    assert of([[float(at), each] for at, each in enumerate(busy)], items=[[1000]]) is None
+    assert (
+        of([[float(at), each] for at, each in enumerate(busy)], items=[[1000]])
+        == "no product is in the last part that was simulated"
+    )
 
 
 def test_more_than_was_counted_tells_that_the_count_is_wrong():
     done = run([400], until=395)
-    assert of(done, items=[[400]]) is not None and of(done, items=[[390]]) is None
+    assert not isinstance(of(done, items=[[400]]), str)
+    assert of(done, items=[[390]]) == "it has more products than were counted"
+    assert of(done, done, items=[[400], []]) == "a block has no products"
+    assert of(done[:1], items=[[400]]) == "too little of it is simulated to tell its pace"
 
 
 def test_a_block_that_is_done_ends_when_it_did():
@@ -96,26 +104,37 @@ def test_a_block_that_is_done_ends_when_it_did():
     assert found.ends == pytest.approx((480, 800))
 
 
-def test_bytes_of_a_tensor_grow_until_it_is_read_once():
-    """A quarter of the time has read parts of queries and keys, all values, and a cache twice that is larger
-    than L2."""
+def test_counts_go_on_as_in_the_second_half():
+    """A fifth of the products is done, a tenth was at half of the notes: what came since comes eight times
+    more. Zeros are written once, queries and keys have been read in part, values whole, and a cache that is
+    larger than L2 twice."""
     large = 1 << 30
+    half = {
+        "busy_by_core": {"AIC": {"M": 5.0}, "AIV": {"MTE3": 40.0}},
+        "memory_read_by_tensor": {"query": 50, "key": 300, "value": 1000, "cache": large},
+        "memory_read_bytes": 1360 + large, "memory_bytes": 1460 + large,
+        "gm_read_bytes": {"key": 2500}, "gm_write_bytes": {"out": 50}, "bank_conflicts": {"a.h:1": 2.0},
+    }  # fmt: skip
     counters = {
-        "busy_by_core": {"AIC": {"M": 10.0}}, "total_cycles": 1600.0, "product_cycles": 8.0,
+        "busy_by_core": {"AIC": {"M": 10.0}, "AIV": {"MTE3": 41.0}}, "product_cycles": 8.0,
         "memory_read_by_tensor": {"query": 100, "key": 600, "value": 1000, "cache": 2 * large},
-        "memory_read_bytes": 1700 + 2 * large, "memory_bytes": 1800 + 2 * large,
+        "memory_read_bytes": 1720 + 2 * large, "memory_bytes": 1830 + 2 * large,
         "gm_bytes": {"query": 1000, "key": 1000, "value": 1000, "cache": large},
-        "gm_read_bytes": {"key": 5000}, "gm_write_bytes": {"out": 50}, "bank_conflicts": {"a.h:1": 2.0},
+        "gm_read_bytes": {"key": 5000}, "gm_write_bytes": {"out": 55}, "halfway": half,
+        "bank_conflicts": {"a.h:1": 2.0, "a.h:2": 1.0}, "total_cycles": 1600.0,
         "critical_path": {"memory": 800.0, "flags": 800.0}, "block_ends": [1600.0],
+        "progress": [[[800.0, 5.0]], [[1600.0, 10.0]]],
     }  # fmt: skip
     found = Extrapolation(share=0.2, ends=(6400.0,), spread=0.0)
     whole = whole_counters(counters, found, DEVICE)
-    read = {"query": 400, "key": 1000, "value": 1000, "cache": 8 * large}
+    read = {"query": 500, "key": 1000, "value": 1000, "cache": 10 * large}
     assert whole["memory_read_by_tensor"] == read
-    assert whole["memory_read_bytes"] == sum(read.values()) == whole["memory_bytes"] - 400
-    assert whole["gm_read_bytes"] == {"key": 20000} and whole["gm_write_bytes"] == {"out": 200}
-    assert whole["busy_by_core"] == {"AIC": {"M": 40.0}} and whole["product_cycles"] == 40
-    assert sum(whole["critical_path"].values()) == whole["total_cycles"] == found.cycles
+    assert whole["memory_read_bytes"] == sum(read.values()) + 20 + 80
+    assert whole["memory_bytes"] == whole["memory_read_bytes"] + 110 + 80
+    assert whole["gm_read_bytes"] == {"key": 25000} and whole["gm_write_bytes"] == {"out": 95}
+    assert whole["bank_conflicts"] == {"a.h:1": 2.0, "a.h:2": 9.0}
+    assert whole["busy_by_core"] == {"AIC": {"M": 50.0}, "AIV": {"MTE3": 49.0}}
+    assert whole["product_cycles"] == 40 and whole["critical_path"] == {"memory": 3200.0, "flags": 3200.0}
 
 
 @needs_compiler
@@ -131,7 +150,10 @@ def test_a_quarter_of_a_prompt_tells_the_rest(arguments):
     assert found.time == pytest.approx(whole.time, rel=0.02)
     assert found.worst == pytest.approx(whole.worst, rel=0.02)
     assert found.cube == pytest.approx(whole.cube, rel=0.02)
-    assert found.bytes["l2_read"] == pytest.approx(whole.bytes["l2_read"], rel=0.1)
+    assert found.bytes["l2_read"] == pytest.approx(whole.bytes["l2_read"], rel=0.05)
+    assert found.bank_conflicts == whole.bank_conflicts, "of a prologue alone"
+    assert found.busy["AIC"]["M"] == pytest.approx(whole.busy["AIC"]["M"], rel=0.02)
+    assert found.busy["AIV"]["V"] == pytest.approx(whole.busy["AIV"]["V"], rel=0.1)
     assert any("extrapolated: " in line for line in found.lines())
     enough = profile_call(call, cores=2, most_core_cycles=2 * core_cycles)
     assert enough == whole
@@ -158,15 +180,39 @@ def test_a_run_is_stopped_at_its_cycles():
 def test_what_a_kernel_finds_out_is_not_counted():
     """The kernel finds the ends of keys in a mask, nobody knows them beforehand; and steps of two kinds, over
     shared keys and over own ones, have no pace in common."""
-    assert not can_extrapolate(prepare(call_of_shape(load("relay_attention"), {})))
-    for features, countable in (((), True), (("atten_mask",), False)):
+    relay = whole_because(prepare(call_of_shape(load("relay_attention"), {})))
+    assert relay == "its steps are of two kinds"
+    for features, reason in (
+        ((), ""),
+        (("atten_mask",), "its work depends on what the kernel finds in the data"),
+    ):
         call = call_of_shape(load("nsa_compress_attention"), {}, features=features)
-        assert can_extrapolate(prepare(call)) == countable
+        assert whole_because(prepare(call)) == reason
 
 
 @needs_compiler
 def test_work_that_is_not_counted_is_simulated_whole(monkeypatch):
     call = prompt(1024)
     assert profile_call(call, cores=2, most_core_cycles=600_000).extrapolation is not None
-    monkeypatch.setattr("attndsl.profile.profile.can_extrapolate", lambda launch: False)
-    assert profile_call(call, cores=2, most_core_cycles=600_000) == profile_call(call, cores=2)
+    monkeypatch.setattr("attndsl.profile.profile.whole_because", lambda launch: "it is a test")
+    found = profile_call(call, cores=2, most_core_cycles=600_000)
+    assert found.whole_because == found.to_json()["simulated_whole_because"] == "it is a test"
+    assert "    simulated whole: it is a test" in found.lines()
+    short = profile_call(call, cores=2)
+    assert replace(found, whole_because="") == short and not short.whole_because
+    assert profile_call(call, cores=2, most_core_cycles=1 << 40) == short
+
+
+@needs_compiler
+def test_a_pace_that_is_not_told_is_a_reason(monkeypatch):
+    call = prompt(1024)
+    monkeypatch.setattr("attndsl.profile.profile.extrapolated", lambda counters, items: "no pace")
+    found = profile_call(call, cores=2, most_core_cycles=600_000)
+    assert found.whole_because == "no pace" and found.time == profile_call(call, cores=2).time
+
+
+@needs_compiler
+def test_a_trace_tells_that_its_run_was_stopped(tmp_path):
+    for most, count in ((0, 0), (600_000, 1)):
+        profile_call(prompt(1024), cores=2, trace=tmp_path / "t.json", most_core_cycles=most)
+        assert (tmp_path / "t.json").read_text().count("stopped here") == count

@@ -74,6 +74,7 @@ def page_text(profile: Profile, block: BlockSpans, program: Program) -> str:
         plot=int(PLOT),
         block=block.block,
         left_out=block.until < 0.98 * profile.time,
+        over="over the launch" if profile.extrapolation is None else "in the part that is simulated",
         until=f"{block.until:.1f}",
         overview=overview(block, PIPES, profile.time if profile.extrapolation is None else block.until),
         stretch=stretch(block, PIPES, begin, end),

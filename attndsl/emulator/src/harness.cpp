@@ -111,8 +111,7 @@ void write_report(const Request& r, const Machine& m) {
   first = true;
   for (auto& g : m.regions) {
     bool whole = g->is_defined(0, g->bytes);
-    out += (first ? "" : ",\n") + ("\"" + json_escape(g->name) + "\": {\"bytes\": ") + std::to_string(g->bytes) + ", \"read_bytes\": " + std::to_string(g->read_bytes) + ", \"write_bytes\": " +
-           std::to_string(g->write_bytes) + ", \"fetched_bytes\": " + std::to_string(g->fetched_bytes) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
+    out += (first ? "" : ",\n") + ("\"" + json_escape(g->name) + "\": {\"bytes\": ") + std::to_string(g->bytes) + ", " + bytes_json(*g) + ", \"written\": " + (g->written ? "true" : "false") + ", \"fully_defined\": " + (whole ? "true" : "false") + "}";
     first = false;
   }
   out += "},\n\"reached\": [";

@@ -306,6 +306,7 @@ bool Machine::stops_at(double now) {
     timeline.progress.emplace_back();
     for (auto& c : cores)
       if (c->kind == CoreKind::Cube) timeline.progress.back().push_back({c->time.done(Pipe::M).at, c->time.busy(Pipe::M)});
+    if (timeline.progress.size() == kNotes / 2) halfway = moved_json(*this);
   }
   return now >= most;
 }

@@ -79,10 +79,33 @@ std::string progress_json(const Machine& m) {
   return out;
 }
 
+// What grows with the work of a launch: cycles that pipes are busy, by kind of core, and that banks took, bytes behind L2.
+std::string work_json(const Machine& m) {
+  std::string kinds[2];
+  for (int p = 0; p < kPipes; ++p) {
+    double of_kind[2] = {};
+    for (auto& c : m.cores) of_kind[static_cast<int>(c->kind)] += c->time.busy(static_cast<Pipe>(p));
+    for (int k = 0; k < 2; ++k) kinds[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(static_cast<Pipe>(p)), of_kind[k]);
+  }
+  return "\"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
+         format("\"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f", m.timeline.memory_read, m.timeline.memory_written);
+}
+
 }  // namespace
 
+std::string bytes_json(const Memory& region) {
+  return "\"read_bytes\": " + std::to_string(region.read_bytes) + ", \"write_bytes\": " + std::to_string(region.write_bytes) +
+         ", \"fetched_bytes\": " + std::to_string(region.fetched_bytes);
+}
+
+std::string moved_json(const Machine& m) {
+  std::string arrays;
+  for (auto& region : m.regions) arrays += (arrays.empty() ? "\"" : ", \"") + json_escape(region->name) + "\": {" + bytes_json(*region) + "}";
+  return "{" + work_json(m) + ", \"arrays\": {" + arrays + "}}";
+}
+
 std::string counters_json(const Machine& m) {
-  std::string counts, busy, kinds[2], active[2];
+  std::string counts, busy, active[2];
   double products = 0;
   for (auto& c : m.cores) products += c->product_steps;
   for (int p = 0; p < kPipes; ++p) {
@@ -90,21 +113,18 @@ std::string counters_json(const Machine& m) {
     uint64_t n = 0;
     for (auto& c : m.cores) n += c->instructions[static_cast<size_t>(p)];
     counts += format("%s\"%s\": %llu", p ? ", " : "", name_of(pipe), static_cast<unsigned long long>(n));
-    double of_kind[2] = {}, in_flight[2] = {};
+    double of_all = 0, in_flight[2] = {};
     for (auto& c : m.cores) {
-      of_kind[static_cast<int>(c->kind)] += c->time.busy(pipe);
+      of_all += c->time.busy(pipe);
       in_flight[static_cast<int>(c->kind)] += c->time.active(pipe);
     }
-    busy += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[0] + of_kind[1]);
-    for (int k = 0; k < 2; ++k) {
-      kinds[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_kind[k]);
-      active[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), in_flight[k]);
-    }
+    busy += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), of_all);
+    for (int k = 0; k < 2; ++k) active[k] += format("%s\"%s\": %.2f", p ? ", " : "", name_of(pipe), in_flight[k]);
   }
-  return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, \"busy_by_core\": {\"AIC\": {" + kinds[0] + "}, \"AIV\": {" + kinds[1] + "}}, " +
+  return "\"instructions\": {" + counts + "}, \"busy_cycles\": {" + busy + "}, " + work_json(m) + ", " +
          "\"active_by_core\": {\"AIC\": {" + active[0] + "}, \"AIV\": {" + active[1] + "}}, " +
-         "\"stopped\": " + (m.stopped ? "true" : "false") + ", \"progress\": [" + progress_json(m) + "], \"block_ends\": [" + ends_json(m) + "], \"critical_path\": {" + path_json(m) + "}, \"bank_conflicts\": {" + conflicts_json(m) + "}, " +
-         format("\"product_cycles\": %.2f, ", products) + format("\"cycles\": %.2f, \"memory_read_bytes\": %.0f, \"memory_write_bytes\": %.0f, \"cores\": [%d, %d, %d]", m.end().at, m.timeline.memory_read, m.timeline.memory_written, m.shape.blocks, m.shape.cubes, m.shape.vectors);
+         "\"stopped\": " + (m.stopped ? "true" : "false") + ", \"progress\": [" + progress_json(m) + "], \"block_ends\": [" + ends_json(m) + "], \"critical_path\": {" + path_json(m) + "}, \"halfway\": " + (m.stopped && !m.halfway.empty() ? m.halfway : "null") + ", " +
+         format("\"product_cycles\": %.2f, ", products) + format("\"cycles\": %.2f, \"cores\": [%d, %d, %d]", m.end().at, m.shape.blocks, m.shape.cubes, m.shape.vectors);
 }
 
 namespace { bool bare_addresses = false; }

@@ -56,6 +56,7 @@ class Machine {
   std::vector<std::unique_ptr<Memory>> regions;  // global memory, sorted by address
   std::string source_dir;                        // prefix taken off file names
   bool stopped = false;                          // knobs.most_core_cycles ended the run
+  std::string halfway;                           // of such a run, what was counted at half of them
   bool blocks_start_together = true;             // false: the host did not ask for it (batch mode)
   uint8_t* user_workspace = nullptr;             // behind the system's part of the workspace that a launch has set
 

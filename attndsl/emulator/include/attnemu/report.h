@@ -11,8 +11,12 @@ namespace attnemu {
 // of core, "active_by_core": cycles with an instruction in flight, "block_ends": cycles at which each block ends,
 // "critical_path": cycles by cause along the chain that ends last, "bank_conflicts": cycles by line, "cycles" of the
 // launch, "memory_read_bytes" and "memory_write_bytes" from and to memory behind L2, "cores" [blocks, cube cores a
-// block, vector cores a block].
+// block, vector cores a block]; "halfway" of a run that was stopped: what moved_json told when half of its notes were taken.
 std::string counters_json(const Machine& m);
+// An object of what grows with the work: "busy_by_core", "bank_conflicts", bytes behind L2, and "arrays" by name.
+std::string moved_json(const Machine& m);
+// Members: "read_bytes" and "write_bytes" of an array, and "fetched_bytes" from behind L2.
+std::string bytes_json(const Memory& region);
 // Recorded spans, a line each, behind the names of the cores; see attndsl/emulator/trace.py.
 void write_spans(std::FILE* to, const Machine& m, const char* kernel);
 
