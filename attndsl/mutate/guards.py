@@ -25,6 +25,8 @@ _ROWS_AT_ONCE = re.compile(r"for \(int64_t (\w+) = 0;\s+\1 < (\w+);\s+\1 \+= (\w
 _PLACE = re.compile(r"(?<!\w)\w+_?\[([^\]]*)\]")
 _COLUMN = re.compile(r"\s*\+ kRepeatLanes\s+- \([^()]*\) % \(2 \* kRepeatLanes\)")
 _FIRST_TILE = re.compile(r"found\.firstTile =\s+MinOf\(")
+_FIRST_TO_COLLECT = re.compile(r"const int64_t firstTile = MinOf\(\w+\.split \* (\w+), (\w+)\);\Z")
+_COLLECTS = r"for \(int64_t (\w+) = firstTile; \1 < MinOf\(firstTile \+ {0}, {1}\) && [^;]*; \+\+\1\)"
 _TILES = re.compile(r"(?:found\.|const int64_t )tiles = MinOf\((\w+), (\w+) - found\.firstTile\);")
 _STEPS_OF_TILES = re.compile(r"found\.keySteps = found\.halves \* tiles;")
 _USE = re.compile(r"\b\w+\.(?:firstTile|tiles|keySteps)\b|(?<![\w.])tiles\b")
@@ -136,6 +138,17 @@ def _of_idle_split(source: EmittedText, statement: StatementText, call: CallText
     )
 
 
+def _of_collected_tiles(source: EmittedText, statement: StatementText, call: CallText) -> bool:
+    """A first tile behind the last, from which a loop collects those that are seen: it collects none."""
+    first = _FIRST_TO_COLLECT.match(source.one_line(statement.span))
+    if first is None:
+        return False
+    own = source.functions[statement.function]
+    users = [each for each in own if each != statement and "firstTile" in source.code_at(each.span)]
+    loop = re.compile(_COLLECTS.format(*first.groups()))
+    return [bool(loop.match(source.one_line(each.span))) for each in users] == [True]
+
+
 def _is_of_a_tile(source: EmittedText, statement: StatementText) -> bool:
     """Whether a statement runs for tiles that there are alone, or its function does."""
     if any(source.match(_OF_A_TILE, head) for head in source.heads_around(statement)):
@@ -173,6 +186,7 @@ _NEEDLESS: tuple[Callable[[EmittedText, StatementText, CallText], bool], ...] = 
     _of_doubling,
     _of_local_rows,
     _of_idle_split,
+    _of_collected_tiles,
     _of_contract,
 )
 

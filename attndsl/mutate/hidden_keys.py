@@ -23,6 +23,7 @@ _COLUMNS = {"keys", "keysOfTile"}
 """Names of how many columns of scores a tile has, before and after those in front of a window are skipped."""
 _PROBABILITIES = re.compile(r"\bprobL1\b")
 _NAMED = re.compile(r"const int64_t (\w+) =\s")
+_END_OF_BLOCK = re.compile(r"\(\w+ \+ 1\) \* 64 - firstKey\Z")
 _BAND_KEYS = re.compile(r"const int64_t bandKeys =\s+MinOf\(keys,")
 _LAST_ROW = re.compile(r"(?:\b(?:work|taskHalf|found)\.)?\bfirstQuery \+ (?=[M(]|(?:\w+\.)?lastBandRow\b)")
 _LAST_POSITION = re.compile(r"found\.firstQuery \+ found\.queries( - 1 \+)?")
@@ -42,6 +43,8 @@ def harmless_operands(source: EmittedText, call: CallText) -> frozenset[int]:
     found = set[int]()
     if _begins_a_fill(source, statement, call):
         found.add(1)  # a fill that begins behind its end fills nothing
+    if _ends_a_block(source, statement, call):
+        found.add(1)
     if _skips_pieces(source, statement, call.span) is not None:
         found |= {0, 1}
     if _is_hidden(source, statement, call):
@@ -110,6 +113,17 @@ def _begins_a_fill(source: EmittedText, statement: StatementText, call: CallText
     return fill.arguments[1] == call.span and source.code_at(fill.arguments[2]) == source.code_at(
         call.arguments[0]
     )
+
+
+def _ends_a_block(source: EmittedText, statement: StatementText, call: CallText) -> bool:
+    """Whether numbers that a test compares are filled up to where a block of keys ends, or where the keys do:
+    blocks end where repeats do, and bits of lanes behind the last key are used nowhere."""
+    fill = source.leading_call(statement)
+    if fill is None or not _FILLS.match(fill.name) or fill.arguments[2] != call.span:
+        return False
+    block = _END_OF_BLOCK.match(source.one_line(call.arguments[1]))
+    of_test = source.code_at(fill.arguments[0]).startswith("keyTestNumbers_")
+    return of_test and block is not None and source.code_at(call.arguments[0]) == _ALL
 
 
 def _skips_pieces(source: EmittedText, statement: StatementText, minimum: Span) -> str | None:

@@ -1,8 +1,8 @@
 """Mutants of operators as a campaign: kernels are measured on their cases, then mutants run on those.
 
 Most mutants die in their first case, and finding cases for a kernel takes longer than running a mutant. So
-all mutants run on a few cases of their kernels first; those that survive run on the others, which are
-searched for where a kernel has survivors.
+all mutants run on a few cases of their kernels first; those that survive run on more, and those that survive
+these on all others. Cases are searched for where a kernel has survivors.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ CASES_SEED = 0
 """Of all cases: the same for every draw, so that they are found once, and a survivor stays one."""
 FIRST_CASES = 3
 """Cases that all mutants of a kernel run on, before others are looked for."""
+_MORE_CASES = 22
+"""Cases that those run on which survive the first: each demand on cases has its turn, mostly."""
 _MANY = 12
-"""Of so many mutants one survives the first cases, mostly: all cases are found at once."""
+"""Of so many mutants one survives the first cases, mostly: more are found at once."""
 _TRIALS = "trials.pickle"
 
 
@@ -195,16 +197,16 @@ class _Campaign:
         return list(found.values())
 
     def _try_all(self, mutants: Sequence[Mutant], total: int) -> None:
-        """Try mutants on the first cases, and those that are still alive on all others.
+        """Try mutants on the first cases, and those that are still alive on more, and then on all others.
 
         Raises:
             KernelFails: kernels miss a case as they are. Mutants of others are tried before that, so that a
                 journal has them.
         """
         counts, cases = Counter(each.kernel for each in mutants), self._draw.cases
+        more = min(_MORE_CASES, cases)
         first = {
-            name: range(cases if count >= _MANY else min(FIRST_CASES, cases))
-            for name, count in counts.items()
+            name: range(more if count >= _MANY else min(FIRST_CASES, cases)) for name, count in counts.items()
         }
         self._measure(first)
         mutants = [
@@ -212,19 +214,24 @@ class _Campaign:
         ]
         self._as_tried |= {each.name: each for each in mutants}
         self._try(mutants, first, total)
-        rest = {name: range(own.stop, cases) for name, own in first.items() if own.stop < cases}
+        second = {name: range(own.stop, more) for name, own in first.items() if own.stop < more}
+        self._try_survivors(mutants, second, total)
+        self._try_survivors(mutants, {name: range(more, cases) for name in first if more < cases}, total)
+        if self._failing:
+            raise KernelFails(*self._failing.values())
+
+    def _try_survivors(self, mutants: Iterable[Mutant], further: Mapping[str, range], total: int) -> None:
+        """What becomes of those mutants that are still alive on further cases of their kernels, if any."""
         alive = [
             each
             for each in mutants
-            if each.kernel in rest and self._outcomes[each.name].status not in (KILLED, NOT_COMPILED)
+            if each.kernel in further and self._outcomes[each.name].status not in (KILLED, NOT_COMPILED)
         ]
-        self._measure({each.kernel: rest[each.kernel] for each in alive})
+        self._measure({each.kernel: further[each.kernel] for each in alive})
         alive = [each for each in alive if each.kernel not in self._failing]
         before = {each.name: self._outcomes.pop(each.name) for each in alive}
-        self._try(alive, rest, total)
+        self._try(alive, further, total)
         self._outcomes |= {name: each.then(self._outcomes[name]) for name, each in before.items()}
-        if self._failing:
-            raise KernelFails(*self._failing.values())
 
     def _with_reaching_kernel(self, mutant: Mutant, cases: Mapping[str, range]) -> Mutant:
         """The mutant; with another kernel that shares its file, where cases of that one alone reach it."""

@@ -156,6 +156,29 @@ def test_a_split_without_tiles_begins_anywhere() -> None:
     assert first in made(SPLIT.format("tile < work.tiles", "if (work.tiles == 0) { Begin(); }"))
 
 
+COLLECTED = """const int64_t firstTile = MinOf(found.split * tilesPerSplit, tileTotal);
+for (int64_t candidate = firstTile;
+     candidate < MinOf({} + tilesPerSplit, {}) && found.tiles < 512;
+     ++candidate) {{
+    Collect({});
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("first", "total", "collected"),
+    [
+        ("firstTile", "tileTotal", "candidate"),
+        ("lastTile", "tileTotal", "candidate"),
+        ("firstTile", "allTiles", "candidate"),
+        ("firstTile", "tileTotal", "firstTile"),
+    ],
+)
+def test_a_loop_collects_no_tile_behind_the_last(first: str, total: str, collected: str) -> None:
+    harmless = (first, total, collected) == ("firstTile", "tileTotal", "candidate")
+    found = made(COLLECTED.format(first, total, collected))
+    assert ("(found.split * tilesPerSplit)" in found) is not harmless
+
+
 HALVES = """void Decode()
 {{
     found.firstTile = MinOf(found.split * tilesPerSplit, tileTotal);

@@ -144,3 +144,17 @@ def test_columns_in_front_of_a_window_are_skipped_afterwards() -> None:
     source = EmittedText(windowed, KNOWN, "", None, SCHEDULE)
     found = [" ".join(each.after.split()) for each in defects_of(source, [data_rules.tails])]
     assert "(tileKeys)" not in found and "(work.taskRows)" not in found
+
+
+NUMBERS = """FillInterval({}, MaxOf(0, keyBlock * 64 - firstKey), MinOf(keys, (keyBlock + 1) * {} - firstKey),
+    float(blocksGm_.GetValue(keyBlock)));"""
+
+
+@pytest.mark.parametrize(
+    ("buffer", "size", "harmless"),
+    [("keyTestNumbers_", 64, True), ("keyTestNumbers_", 48, False), ("score[row * kTileKeys]", 64, False)],
+)
+def test_numbers_of_a_test_may_fill_the_last_repeat(buffer: str, size: int, harmless: bool) -> None:
+    text = f"void Stage()\n{{\n{NUMBERS.format(buffer, size)}\n}}\n"
+    found = [each.after for each in defects_of(EmittedText(text, KNOWN), [data_rules.tails])]
+    assert (f"((keyBlock + 1) * {size} - firstKey)" not in found) is harmless

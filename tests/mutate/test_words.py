@@ -27,11 +27,14 @@ RULES = sorted(
 PROJECTS = sorted(each.parent.name for each in generated_dir().glob("*/op_kernel"))
 ELSEWHERE = {
     "SyncAll": "the wait of all blocks that is no flag; edited kernels may have it",
+    "keyTestNumbers_": "specs/variants/block_sparse.py, whose keys are told by elements of a tensor",
     "fixedSplits": "attndsl/codegen/host/kernel_conditions.py, where kernels of one plan differ in it",
 }
 """Words that no project has today."""
 PATTERNS_ELSEWHERE = {
     ("plan_rules", "_MEMBER"): "codegen/host/dispatch_text.py, where kernels of one text differ in a member",
+    ("guards", "_FIRST_TO_COLLECT"): "specs/variants/block_sparse.py, whose tiles are those that are seen",
+    ("hidden_keys", "_END_OF_BLOCK"): "specs/variants/block_sparse.py, whose keys are told in blocks",
     ("data_rules", "_START"): "specs/variants/sigmoid.py, whose rows have no maximum",
 }
 _CODE = re.compile(r"[(<;={]|_\b|^k[A-Z]")

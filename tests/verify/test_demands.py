@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from attndsl.verify.cases.case import drawn_case
 from attndsl.verify.cases.demand import Demand
 from attndsl.verify.cases.kernel_demands import demands
 from attndsl.verify.cases.situations import situations
 from attndsl.verify.cases.wanted_kernel import FIRST, first_sizes, own_pages
+from attndsl.verify.space.solve import solve
 from attndsl.verify.space.values import (
+    ANY,
     FEW,
     FEW_FORCED,
     FILL,
@@ -21,6 +25,7 @@ from attndsl.verify.space.values import (
     MASK,
     PROBE,
     RAMP,
+    ROOMY,
     SLOPE,
     SUNK,
     WARNED,
@@ -55,6 +60,7 @@ LOST_ROWS = "rows without scores and blocks behind the last key"
 MANY_HEADS = "more heads than a task has rows"
 EVEN, ONE_ITEM = "several items of split keys on a core", "a call of one item"
 FAR_HEADS = "heads of a position farther apart than a copy"
+FAR_KEYS = "keys just farther apart than a copy"
 WHOLE_TILE = "items of one whole tile whose last block ends behind it"
 
 
@@ -65,7 +71,7 @@ def test_which_demands_operators_have() -> None:
         "incre_flash_attention", "relay_attention", "nsa_compress_attention", "sigmoid",
     )}  # fmt: skip
     decoding = [SPLIT, SUNK_PARTS, EVEN, MANY_HEADS, ONE_ROW, LAST_ROW, ONE_ITEM]
-    assert names["incre_flash_attention"] == names["relay_attention"] == decoding
+    assert names["incre_flash_attention"] == decoding and names["relay_attention"] == [*decoding, FAR_KEYS]
     selecting = [
         "several groups of sorted blocks",
         LOST_ROWS,
@@ -74,11 +80,12 @@ def test_which_demands_operators_have() -> None:
         ONE_ROW,
         LAST_ROW,
         ONE_ITEM,
+        FAR_KEYS,
     ]
     assert names["nsa_compress_attention"] == selecting
     assert names["sigmoid"] == [SUNK_PARTS, MERGES, MANY_HEADS, ONE_ROW, LAST_ROW, FAR_HEADS, ONE_ITEM]
     every = [each for of in names for each in demands(space_of(of))]
-    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE, MANY_HEADS, LOST_ROWS, FAR_HEADS)
+    others = (LAST_ROW, EVEN, ONE_ITEM, WHOLE_TILE, MANY_HEADS, LOST_ROWS, FAR_HEADS, FAR_KEYS)
     assert {each.workload for each in every if each.name not in others} == {FEW}
     assert {each.name for each in every if each.whole} == {
         SUNK_PARTS,
@@ -86,8 +93,10 @@ def test_which_demands_operators_have() -> None:
         EVEN,
         LOST_ROWS,
         FAR_HEADS,
+        FAR_KEYS,
     }
-    assert {each.name for each in every if each.roomy} == {EVEN, FAR_HEADS}
+    assert {each.name for each in every if each.roomy} == {EVEN, FAR_HEADS, FAR_KEYS}
+    assert [each.name for each in demands(space_of("self_attention"))][-2:] == [ONE_ITEM, FAR_KEYS]
 
 
 def test_rows_are_without_keys_by_lengths_groups_and_masks() -> None:
@@ -189,6 +198,31 @@ def test_heads_are_apart_by_all_positions_where_a_layout_has_them_first(
     assert demand("sigmoid", FAR_HEADS).holds(call) is holds
     found = pins("sigmoid", FAR_HEADS)
     assert found[GROUP] > 1 and found[size_of("sigmoid", "Q")] * 128 > 65535
+
+
+@pytest.mark.parametrize(
+    ("heads", "holds"), [(512, True), (511, False), (576, False)], ids=["one more", "one copy", "far more"]
+)
+def test_keys_are_just_farther_apart_than_a_copy(heads: int, holds: bool) -> None:
+    """Heads of 128 channels: 511 are as far as a copy takes."""
+    space = space_of("self_attention_prefix_encoder")
+    asking = demand("self_attention_prefix_encoder", FAR_KEYS)
+    wanted = {**asking.pins(np.random.default_rng(0)), "headNum": heads, "headSize": 128, WORKLOAD: ANY}
+    roomy = replace(space, values=replace(space.values, most_elements=ROOMY))
+    for seed in range(8):
+        assignment = solve(roomy, np.random.default_rng(seed), wanted, walks=8)
+        drawn = assignment and drawn_case(
+            space.operator, roomy, assignment, np.random.default_rng(seed), seed=0, number=0, attempt=0
+        )
+        if drawn and "numBlocks blockSize (kvHeads headSize)" in drawn[1].layouts["key"]:
+            assert asking.holds(drawn[1]) is holds
+            return
+    raise AssertionError("no call with keys that have all heads beside each other")
+
+
+def test_kernels_of_fewer_heads_or_other_layouts_have_no_keys_so_far_apart() -> None:
+    for of in ("incre_flash_attention", "sigmoid", "ring_step"):
+        assert FAR_KEYS not in [each.name for each in demands(space_of(of))]
 
 
 def test_tasks_of_one_row_have_one_head_and_one_position() -> None:

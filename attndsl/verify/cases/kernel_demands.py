@@ -27,11 +27,15 @@ from attndsl.verify.cases.demand import (
     several_rows,
     size_of,
 )
-from attndsl.verify.cases.features import widest_pitch, work_of
+from attndsl.verify.cases.features import key_counts, query_counts, widest_pitch, work_of
 from attndsl.verify.cases.selection_demands import of_sorted_blocks
 from attndsl.verify.cases.split_demands import of_split_keys
+from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE
+from attndsl.verify.space.values import ANY, FILL, GROUP, RAMP, SLOPE, WORKLOAD, fill_of
+
+_WALKS = 8
+"""Of a search for any call that has what a demand asks for."""
 
 
 @kept
@@ -41,6 +45,7 @@ def demands(space: CaseSpace) -> tuple[Demand, ...]:
     split = space.schedule.split_kv != 1 and not selects
     of_parts = of_split_keys(space) if split else of_sorted_blocks(space) if selects else ()
     every = (*_many_heads(space), _one_row(space), _last_row(space), *_heads_apart(space), _one_item(space))
+    every = (*every, *_keys_apart(space))
     return (*of_parts, *every)
 
 
@@ -115,6 +120,45 @@ def _heads_apart(space: CaseSpace) -> Iterator[Demand]:
         return heads > 1 and widest_pitch(call, "N", "D") > limit
 
     yield Demand("heads of a position farther apart than a copy", pins, holds, ANY, whole=True, roomy=True)
+
+
+def _keys_apart(space: CaseSpace) -> Iterator[Demand]:
+    """Keys that are farther apart than one copy takes by the least that heads of the usual size can be, where
+    a layout has all heads of a key before the next key."""
+    limit = space.operator.device.architecture.max_nd2nz_pitch
+    extents = space.operator.axis_extents
+    many = [name for role in "KN" if role in extents for name in space.repairs(extents[role].symbols())[:1]]
+    heads = dict.fromkeys(many, -(-limit // USUAL_HEAD_SIZE)) | {GROUP: 1}
+    if GROUP not in space.variables or not _has_keys_first(space):
+        return
+    if solve(space, np.random.default_rng(0), {**heads, WORKLOAD: ANY}, walks=_WALKS) is None:
+        return  # the contract has fewer heads
+
+    def pins(rng: np.random.Generator) -> Mapping[str, Any]:
+        few = size_of(space, "B", lambda size: size == 1, rng)
+        few |= size_of(space, "Q", lambda size: 0 < size <= FEW_POSITIONS, rng)
+        few |= size_of(space, "T", lambda size: 1 < size <= ROWS_OF_STEP, rng)
+        counted = (spec.name for spec in space.integers if space.measures.get(spec.name) in ("Q", "T"))
+        full = {fill_of(name): "full" for name in counted}
+        return {FILL: RAMP, SLOPE: 1.0, **few, **full, **heads}
+
+    def holds(call: Call) -> bool:
+        is_just_wider = limit < widest_pitch(call, "TUR", "D") <= limit + ROWS_OF_STEP
+        return is_just_wider and bool(query_counts(call).any() and key_counts(call).any())
+
+    yield Demand("keys just farther apart than a copy", pins, holds, ANY, whole=True, roomy=True)
+
+
+def _has_keys_first(space: CaseSpace) -> bool:
+    """Whether some layout has all heads of a key, or of a row of a page, before the next one."""
+    heads = space.operator.axis_extents.get("K")
+    own = heads.symbols() if heads is not None else frozenset()
+    return any(
+        "D" in (steps := layout.strides())
+        and any(own & steps[role].symbols() for role in "TUR" if role in steps)
+        for spec in space.operator.tensors
+        for layout in spec.layouts.values()
+    )
 
 
 def _has_heads_first(space: CaseSpace, queries: str) -> bool:

@@ -112,7 +112,7 @@ def _growing(space: CaseSpace) -> Demand:
     shown = {MASK: "none"} if MASK in space.variables else {}
     name = "maxima that grow along the tiles of a row"
     pins = {FILL: RAMP, SLOPE: SPIKED}
-    return Demand(name, lambda rng: pins, holds, ANY, roomy=True, beside=sizes)
+    return Demand(name, lambda rng: pins, holds, ANY, whole=True, roomy=True, beside=sizes)
 
 
 def _growing_alone(space: CaseSpace) -> Iterator[Demand]:
@@ -134,9 +134,8 @@ def _growing_alone(space: CaseSpace) -> Iterator[Demand]:
     shown = {MASK: "none"} if MASK in space.variables else {}
     if _has_keys(space):
         pins = {FILL: RAMP, SLOPE: SPIKED}
-        yield Demand(
-            "a single row whose maxima grow", partial(_pinned, pins), holds, ANY, roomy=True, beside=sizes
-        )
+        name, asks = "a single row whose maxima grow", partial(_pinned, pins)
+        yield Demand(name, asks, holds, ANY, whole=True, roomy=True, beside=sizes)
 
 
 def _parts_of_heads(space: CaseSpace) -> Iterator[Demand]:
