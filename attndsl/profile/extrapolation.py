@@ -58,8 +58,9 @@ class Extrapolation:
     def words(self) -> str:
         """What a reader of the time must know."""
         return (
-            f"extrapolated: {self.share:.1%} of the work is simulated, the rest taken to go on like that; "
-            f"like later parts of it alone, the time would be up to {self.spread:.1%} off"
+            f"extrapolated: {100 * self.share:.2g} % of the work is simulated, the rest taken to go on like "
+            f"that; fitted to later parts of it alone, the time differs by up to {self.spread:.1%}, which is "
+            "no bound of the error"
         )
 
     def to_json(self) -> dict[str, float]:

@@ -272,7 +272,8 @@ class Counter:
         """The values of a loop to count, and how many each of them stands for.
 
         In the middle of a long loop, if some are alike, one stands for all of its half of a task: halves have
-        steps in turn.
+        steps in turn. Some follow each other, so that what comes again every few steps is seen, others lie
+        apart. A single step that is none of these is not seen: items have none in their middle.
         """
         first, last = _APART[0], len(values) - _APART[1]
         if last - first <= 2 * _SAMPLES:
@@ -281,7 +282,8 @@ class Counter:
         yield from ((value, 1) for value in (*values[:first], *values[last:]))
         for half in range(2):
             middle = values[first + half : last : 2]
-            some = [of(value) for value in middle[:: max(len(middle) // _SAMPLES, 1)]]
+            apart = middle[:: max(len(middle) // _SAMPLES, 1)]
+            some = [of(value) for value in (*apart, *middle[1 : _SAMPLES + 1])]
             alike = all(np.array_equal(each, some[0]) for each in some)
             yield from ((middle[0], len(middle)),) if alike else ((value, 1) for value in middle)
 

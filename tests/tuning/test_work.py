@@ -155,17 +155,26 @@ def test_of_a_long_loop_some_steps_stand_for_the_rest(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "odd", [None, 4, 3], ids=["alike", "one step of the middle is not", "one at the edge is not"]
+    ("odd", "are_alike"),
+    [
+        ([], True),
+        ([4], False),
+        ([3], True),  # at the edge, where each is counted anyway
+        (range(4, 201, 6), False),
+        (range(5, 201, 8), False),
+    ],
+    ids=["alike", "one of the middle", "one at the edge", "each third of a half", "each fourth of a half"],
 )
-def test_steps_that_differ_are_each_counted(tmp_path, odd):
-    """Where a step that is looked at differs from the others of its half, each is counted."""
+def test_steps_that_differ_are_each_counted(tmp_path, odd, are_alike):
+    """Where a step that is looked at differs from the others of its half, each is counted. Looked at are the
+    first ones, some that lie apart, and with them whatever comes again every few steps."""
     launch = prepare(call_of(with_schedule(tmp_path), keys=64))
     counter, values = counter_of(launch, samples=True), range(201)
 
     def of(value: int) -> np.ndarray:
-        return np.array([2.0 if value == odd else 1.0])
+        return np.array([2.0 if value in odd else 1.0])
 
     pairs = list(counter._told_apart(values, of))
     assert sum(times for _, times in pairs) == len(values)
     assert sum(times * of(value)[0] for value, times in pairs) == sum(of(value)[0] for value in values)
-    assert (len(pairs) < 20) == (odd != 4)
+    assert (len(pairs) < 20) is are_alike
