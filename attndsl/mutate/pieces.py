@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from attndsl.base.facts import kept
+from attndsl.mutate.earlier_products import is_covered_by_probabilities
 from attndsl.mutate.hidden_keys import last_row_end
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import callers_of
@@ -96,6 +97,7 @@ def is_covered_wait(source: EmittedText, wait: StatementText) -> bool:
     return (
         _is_covered_by_slot(source, wait, event)
         or _is_covered_by_tile(source, wait, event)
+        or is_covered_by_probabilities(source, wait)
         or _is_covered_by_products(source, wait, event)
     )
 
