@@ -18,6 +18,11 @@ from attndsl.tuning.search import Search, ranked, search
 from attndsl.verify.cases.shaped_call import call_of_shape
 from tests.support.authored import call_of, with_schedule
 
+FEWER = dict[str, object](
+    max_rows=128, rows=16, base_n=128, base_k=128, value_n=128, value_width=256, task_rows="even",
+    value_source="memory", prob_layout="rows", key_copies="parts", sums="vector",
+)  # fmt: skip
+"""Options that a search is not to try: each that is left takes longer than what is looked at."""
 _BOUNDED: dict[tuple[object, ...], Candidate | None] = {}
 _COMPILED: dict[tuple[object, ...], Compiled | None] = {}
 
@@ -48,7 +53,7 @@ def candidates(folder: Path, **stated: object) -> Candidates:
 
 
 def found(folder: Path, measure: Callable[[Compiled], float], top: int = 4, **stated: object) -> Search:
-    return search(candidates(folder, tile_k=512, max_rows=128, **stated), measure, top)
+    return search(candidates(folder, tile_k=512, **FEWER, **stated), measure, top)
 
 
 def test_the_fastest_is_chosen(tmp_path):
@@ -92,7 +97,7 @@ def test_what_cannot_be_faster_is_not_predicted(tmp_path):
 
 
 def test_stored_options_are_tried_first(tmp_path):
-    known = candidates(tmp_path)
+    known = candidates(tmp_path, **FEWER)
     result = search(known, lambda compiled: 100.0 - (compiled.schedule.tile_k == 192), 1, {"tile_k": 192})
     assert result.best.candidate.options == {"tile_k": 192}
 
