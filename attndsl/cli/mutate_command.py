@@ -23,7 +23,7 @@ from attndsl.cli.command_values import Place, Whole
 _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
 _MUTANTS = 100
 USUAL_CASES = 44
-"""Cases of a kernel, if nothing else is said: each demand on them has its turn, and as many others theirs."""
+"""Cases of a kernel, if nothing else is said: twice as many as demands on cases need."""
 
 
 @command(

@@ -2,7 +2,7 @@
 behind the last use of the slot.
 
 A tile of probabilities comes of a tile of scores, which is a product that the cube core begins behind the
-weighted sum of two tiles before: its loads are over by then, and they were the last that read the slot.
+weighted sum of two tiles before. The loads of that sum, the last that read the slot, are over by then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _AWAITS, _SETS = (
     re.compile(r"CrossCoreSetFlag<[^;]*>\((k\w+)\);\Z"),
 )
 _PRODUCT_READY = re.compile(r"CrossCoreSetFlag<kBlockCores, PIPE_FIX>\(")
-_LATER = re.compile(r"if \(stepsBegun_ > (k\w+)\b")
+_LATER = re.compile(r"if \(stepsBegun_ > (k\w+)(?: && [\w.]+ < [\w.]+)?\)\s*\Z")
+_OF_A_STEP = re.compile(r"(?:for \(.*\)|if \([\w.]+ < [\w.]+\))\s*\Z")
+"""Heads of loops, and of branches that a tile which is there takes."""
 _SLOTS = 2
 
 
@@ -98,12 +100,11 @@ def _steps_behind(source: EmittedText, stage: str) -> int | None:
     ]
     if len(calls) != 1:
         return None
-    later = [
-        found[1]
-        for head in source.heads_around(calls[0])
-        if (found := _LATER.match(source.code_at(head.span))) is not None
-    ]
-    return known_constants(source).get(later[0]) if len(later) == 1 else 0 if not later else None
+    heads = [source.one_line(each.span) for each in source.heads_around(calls[0])]
+    later = [found[1] for each in heads if (found := _LATER.match(each)) is not None]
+    if len(later) > 1 or not all(_LATER.match(each) or _OF_A_STEP.match(each) for each in heads):
+        return None
+    return known_constants(source).get(later[0]) if later else 0
 
 
 def _is_straight(source: EmittedText, statement: StatementText) -> bool:

@@ -13,11 +13,9 @@ from dataclasses import replace
 from attndsl.mutate.defects import Defect
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.lifetimes import known_constants
-from attndsl.mutate.source_model import Span, StatementText, closing_brace
+from attndsl.mutate.source_model import Span, StatementText
 
 _PARITY = re.compile(r"(\w+) (>) (\w+)\s*&&\s*\(\1 - \3\) % 2 == 1")
-_BEFORE_THE_FIRST = re.compile(r"(\w+) (>) (kPrefetch|kWidenLead)(?:\s*&&\s*(\w+)\.\w+ < \w+\.\w+|\)\s*\Z)")
-_OF_A_TILE = re.compile(r"\s*(?:const [^;{}]*;\s*)*if \(\w+\.(?:tile|step) < \w+\.\w+\) \{")
 _STEPS_THAT_DRAIN = re.compile(r"found\.steps =\s+turn (>=) (tiling_\.items) \? kPrefetch :")
 _LIMIT = re.compile(rf"(<=) (?:kMax\w+|{(1 << 16) - 1})\b")  # of fields of 16 bits
 _FEWER_LANES = re.compile(r"if \((\w+) \* kBlockLanes (>) (\w+)\)\s*\Z")
@@ -57,8 +55,6 @@ _ALL_ZERO = re.compile(r"\s*Duplicate\((\w+), 0\.0f, ([^;]*)\);\s*\Z")
 _LARGER = re.compile(r"(\w+) = (?:\w+ == 0 \|\| )?(\w+) (>) \1 \? \2 : \1;\Z")
 _OF_NO_TILES = re.compile(r"const int64_t completedBlocks =\s+work\.tiles (>) 0 \? MaxOf\(begunBlocks,")
 _NO_ROWS = re.compile(r"if \((?:taskHalf\.)?rows <= 0\)\s*\Z")
-_START_OF_STEP = re.compile(r"\s*if \((\w+)\.(?:tile|step) == 0\) \{\s*StartSums\(\1\.rows\);\s*\}")
-_END_OF_STEPS = re.compile(r"\s*if \(\w+\.(?:tile|step) == \w+\.steps - 1\) \{")
 _HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
 
@@ -71,10 +67,6 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
             return None
         # the other branch does the same for any pitch, this one for none above the limit
         return replace(defect, span=Span(limit.end(), limit.end()), after=" + 1")
-    for step in _BEFORE_THE_FIRST.finditer(source.code, start, end):
-        # no step before the first has anything to do
-        if step.start(2) == defect.span.start and (step[4] or _has_tiles_alone(source, statement)):
-            return replace(defect, span=Span(step.end(3), step.end(3)), after=" + 1")
     drain = source.match(_STEPS_THAT_DRAIN, statement)
     if drain is not None and drain.start(1) == defect.span.start:
         # an item without keys has a step in any case, and one step may drain the pipeline
@@ -83,23 +75,6 @@ def instead(source: EmittedText, statement: StatementText, defect: Defect) -> De
     if (turns := turns_may_follow(source, statement)) is not None:
         return replace(defect, span=Span(*turns.span(2)), after=f" - {turns[3] or 1}")
     return None if any(rule(source, statement, defect) for rule in _HARMLESS) else defect
-
-
-def _has_tiles_alone(source: EmittedText, head: StatementText) -> bool:
-    """Whether a branch does nothing but what a branch inside does for a step that has a tile, but for what
-    begins sums of no rows, or ends with the last of an item's steps: a step that is all 0 is none."""
-    block = source.block(head)
-    if block is None or source.code[block.end + 1 :].lstrip().startswith("else"):
-        return False
-    body = source.code_at(block)
-    starts = _START_OF_STEP.search(body)
-    rest = body[: starts.start()] + body[starts.end() :] if starts is not None else body
-    inside = _OF_A_TILE.match(rest)
-    if inside is None:
-        return False
-    behind = rest[closing_brace(rest, inside.end() - 1) + 1 :]
-    last = _END_OF_STEPS.match(behind)
-    return not (behind[closing_brace(behind, last.end() - 1) + 1 :] if last is not None else behind).strip()
 
 
 def _is_far_below(source: EmittedText, before: str) -> bool:

@@ -89,8 +89,12 @@ def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
 
 
 def _ends_product(source: EmittedText, statement: StatementText, call: CallText) -> bool:
-    """Whether keys of a band are rounded up that a product with probabilities adds over."""
-    if not source.match(_BAND_KEYS, statement) or not _IN_REPEATS.match(source.one_line(call.span)):
+    """Whether keys of a band are rounded up that a product with probabilities adds over, where a mask hides
+    what each row has behind its own end."""
+    rounded = _IN_REPEATS.match(source.one_line(call.span))
+    if not source.match(_BAND_KEYS, statement) or rounded is None:
+        return False
+    if _of_row(rounded[1]) not in {each for name in source.functions for each in _row_ends(source, name)}:
         return False
     return _PROBABILITIES.search(source.code_at(source.body(statement.function))) is not None
 

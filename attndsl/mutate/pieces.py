@@ -57,10 +57,22 @@ def single_turns(source: EmittedText) -> tuple[Span, ...]:
 def _most_keys(least: re.Match[str], body: str, known: Mapping[str, int]) -> int:
     """How many keys a tile has at most, as the minimum tells that they are."""
     constant, block, unit = least.groups()
+    if not _is_minimum(least[0].partition(" = ")[2].removesuffix(";")):
+        return _ANY_NUMBER
     if constant is None and re.search(_BEGINS.format(block, unit), body) is None:
         return _ANY_NUMBER
     told = constant or unit
     return int(told) if told.isdigit() else known.get(told, _ANY_NUMBER)
+
+
+def _is_minimum(text: str) -> bool:
+    """Whether a minimum is all of an expression, but for where the keys begin."""
+    depth = 0
+    for place, each in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(each, 0)
+        if each == ")" and not depth:
+            return text[place + 1 :] in ("", " - firstKey")
+    return False
 
 
 def is_of_first_piece(source: EmittedText, place: int) -> bool:

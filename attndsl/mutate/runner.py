@@ -225,7 +225,8 @@ class _Campaign:
         alive = [
             each
             for each in mutants
-            if each.kernel in further and self._outcomes[each.name].status not in (KILLED, NOT_COMPILED)
+            if each.kernel in further.keys() - self._failing.keys()
+            and self._outcomes[each.name].status not in (KILLED, NOT_COMPILED)
         ]
         self._measure({each.kernel: further[each.kernel] for each in alive})
         alive = [each for each in alive if each.kernel not in self._failing]

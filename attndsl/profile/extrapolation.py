@@ -98,11 +98,11 @@ def extrapolated(counters: Mapping[str, Any], items: Sequence[Array]) -> Extrapo
     notes = np.array(counters["progress"])
     if not all(map(len, items)):
         return "a block has no products"
-    if notes.ndim != 3 or notes.shape[1] != len(items) or len(notes) < 2:
+    if counters["halfway"] is None or notes.ndim != 3 or notes.shape[1] != len(items) or len(notes) < 2:
         return "too little of it is simulated to tell its pace"
     if any(busy > (1 + _EXACT) * each.sum() for busy, each in zip(notes[-1, :, 1], items, strict=True)):
         return "it has more products than were counted"
-    if notes[-1, :, 1].sum() <= notes[-2, :, 1].sum() or counters["halfway"] is None:
+    if notes[-1, :, 1].sum() <= notes[-2, :, 1].sum():
         return "no product is in the last part that was simulated"
     progress = _Progress.of(notes, items)
     ended = np.array(counters["block_ends"])
@@ -156,14 +156,14 @@ class _Progress:
 
 
 def whole_counters(counters: Mapping[str, Any], found: Extrapolation, device: Device) -> dict[str, Any]:
-    """The counters of a run that was stopped as the whole call's.
+    """The counters of a run that was stopped as the whole call's, but for those that no prediction tells.
 
     What the second half of the run did goes on with the products that are left; what only the first half did,
     such as zeros that a workspace begins with, comes once. Tensors that L2 can hold, or that the run has read
     in part, are taken to be read from memory once at most.
     """
-    products = np.array(counters["progress"])[:, :, 1].sum(axis=1)
-    done, before = float(products[-1]), float(products[len(products) // 2 - 1])
+    half = counters["halfway"]
+    done, before = (float(each["busy_by_core"]["AIC"]["M"]) for each in (counters, half))
     left = done * (1 / found.share - 1) / (done - before)
 
     def whole(now: float, then: float) -> float:
@@ -177,7 +177,6 @@ def whole_counters(counters: Mapping[str, Any], found: Extrapolation, device: De
         is_read_once = now <= held or held <= device.rates["l2_bytes"].value
         return int(max(min(size, held), now) if is_read_once else size)
 
-    half = counters["halfway"]
     fetched = each_of(counters["memory_read_by_tensor"], half["memory_read_by_tensor"])
     read = {name: read_of(name, size) for name, size in fetched.items()}
     beside, written = (whole(*map(of, (counters, half))) for of in (_read_beside_tensors, _written))

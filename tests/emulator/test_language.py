@@ -195,3 +195,21 @@ def test_an_index_beyond_an_array_of_the_kernel(index, rules):
     report = kernel.run(1, [Argument("x", x), Argument("y", y, output=False)])
     assert {f.rule for f in report.findings} == rules
     assert all(f.source.startswith("kernel.cpp:") for f in report.findings)
+
+
+KEPT = """
+  struct Item { int64_t tiles; };
+  struct Kept { Item items[4]; int64_t begun = 0; } kept;
+  GlobalTensor<int64_t> a, b; a.SetGlobalBuffer((__gm__ int64_t*)x); b.SetGlobalBuffer((__gm__ int64_t*)y);
+  if (a.GetValue(0) > 0) kept.items[a.GetValue(0)].tiles = 7;
+  b.SetValue(0, kept.items[2].tiles > 0); b.SetValue(1, kept.items[a.GetValue(0)].tiles == 7); b.SetValue(2, kept.begun);
+}
+"""
+
+
+@pytest.mark.parametrize(("index", "wanted"), [(0, [1, 0, 0]), (1, [1, 1, 0])])
+def test_members_without_a_value_are_not_zero(index, wanted):
+    """A kernel that reads one before it gives it a value is wrong on the device; here it is not right by chance."""
+    x, y = np.array([index, 0], np.int64), np.zeros(8, np.int64)
+    report = build(HEAD + KEPT, entry="k").run(1, [Argument("x", x), Argument("y", y, output=True)])
+    assert y[:3].tolist() == wanted and not [f for f in report.findings if f.check == "memcheck"]

@@ -53,7 +53,7 @@ def waits_late(text: str, schedule: str = SCHEDULE) -> bool:
 def test_probabilities_of_a_later_product_cover_the_wait() -> None:
     assert not waits_late(KERNEL)
     assert not waits_late(
-        KERNEL.replace("stepsBegun_ > kWidenLead", "work.tiles > 0"), "constexpr int64_t kPrefetch = 1;"
+        KERNEL.replace("stepsBegun_ > kWidenLead", "tile < work.tiles"), "constexpr int64_t kPrefetch = 1;"
     )
 
 
@@ -62,8 +62,10 @@ def test_probabilities_of_a_later_product_cover_the_wait() -> None:
     [
         (
             "stepsBegun_ > kWidenLead",
-            "work.tiles > 0",
+            "tile < work.tiles",
         ),  # the product of the step itself: two steps are between
+        ("stepsBegun_ > kWidenLead", "work.rows > 0 || isFirst"),  # nobody knows of which step
+        ("stepsBegun_ > kWidenLead", "stepsBegun_ > kWidenLead + 1"),
         ("stepsBegun_ > kPrefetch", "stepsBegun_ > kDepth"),  # nobody knows by how many steps
         ("    CrossCoreWaitFlag(kProbReady);\n    {", "    {"),
         ("    {\n        WaitFlag", "    for (int64_t k0 = 0; k0 < keys; k0 += kBaseK) {\n        WaitFlag"),

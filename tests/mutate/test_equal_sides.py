@@ -126,35 +126,10 @@ def test_a_head_size_is_no_pitch_that_exceeds_a_limit() -> None:
     assert bounds_by("problem.D", 65536) == bounds_by("problem.N * problem.D", 128) == [" + 1"]
 
 
-def test_the_first_step_is_left_out_instead_of_one_before_it() -> None:
+def test_a_step_before_the_first_is_a_defect() -> None:
+    """Nobody has decoded the item that it is of."""
     ahead = "if (begun_ > kPrefetch && earlier.tile < work.tiles) {}"
-    found = bounds(ahead)
-    assert found == [ahead.replace("kPrefetch", "kPrefetch + 1"), ahead.replace("<", "<=")]
-    lead = ahead.replace("kPrefetch", "kWidenLead")
-    assert lead.replace("kWidenLead", "kWidenLead + 1") in bounds(lead)
-    assert bounds("if (begun_ > kPrefetch) {}") == ["if (begun_ >= kPrefetch) {}"]
-    inside = "if (begun_ > kPrefetch) {{\n    const Step &earlier = steps_[0];\n    {}{}\n}}"
-    branch = "if (earlier.tile < work.tiles) { Store(); }"
-    assert bounds(inside.format(branch, ""))[0] == "if (begun_ > kPrefetch + 1) {"
-    assert bounds(inside.format(branch, " Store();"))[0] == "if (begun_ >= kPrefetch) {"
-    assert bounds(inside.format(branch, "") + " else { Store(); }")[0] == "if (begun_ >= kPrefetch) {"
-
-
-@pytest.mark.parametrize(
-    ("starts", "ends", "more"),
-    [
-        ("StartSums(earlier.rows);", "work.steps - 1", True),
-        ("StartSums(rows);", "work.steps - 1", False),  # of rows that there are
-        ("StartSums(earlier.rows);", "work.steps", False),  # of an item that is all 0, too
-    ],
-)
-def test_a_step_that_is_all_zero_begins_no_sums_and_ends_no_item(starts: str, ends: str, more: bool) -> None:
-    found = bounds(
-        "if (begun_ > kPrefetch) {\n    const Step &earlier = steps_[0];\n"
-        f"    if (earlier.tile == 0) {{ {starts} }}\n    if (earlier.tile < work.tiles) {{ Update(); }}\n"
-        f"    if (earlier.tile == {ends}) {{ WriteRows(); }}\n}}"
-    )
-    assert found[0] == f"if (begun_ {'> kPrefetch + 1' if more else '>= kPrefetch'}) {{"
+    assert bounds(ahead) == [ahead.replace(">", ">="), ahead.replace("<", "<=")]
 
 
 def test_a_fill_of_what_is_left() -> None:

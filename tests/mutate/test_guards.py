@@ -312,6 +312,7 @@ const int64_t keys = MinOf(block * {0} + {0}, work.keyEnd) - firstKey;
         (BLOCK.format(256), True),
         (BLOCK.format(64).replace("firstKey = block", "firstKey = tile"), True),  # it may begin elsewhere
         ("const int64_t keys = MinOf(MinOf(kTileKeys, work.keyEnd - firstKey), end);\n", False),
+        ("const int64_t keys = MinOf(kTileKeys, work.keyEnd - firstKey) + more;\n", True),
     ],
 )
 def test_the_keys_of_a_block_are_one_piece(first: str, made_too: bool) -> None:

@@ -130,6 +130,9 @@ def test_a_product_with_probabilities_may_end_within_a_repeat() -> None:
     assert skipped in KERNEL
     assert rounded not in made(skipped, pieces.format("probL1"))
     assert rounded in made(skipped, pieces.format("queryL1"))
+    unhidden = KERNEL.replace(skipped, pieces.format("probL1")).replace("-__builtin_inff()", "0.0f")
+    found = defects_of(EmittedText(unhidden, KNOWN, "", None, SCHEDULE), [data_rules.tails])
+    assert rounded in [" ".join(each.after.split()) for each in found]
 
 
 def test_columns_in_front_of_a_window_are_skipped_afterwards() -> None:

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <random>
 #include <stdexcept>
@@ -56,6 +57,8 @@ struct Machine::Impl {
 
 namespace {
 Machine::Impl* running = nullptr;
+constexpr size_t kFilledStack = 1 << 16;  // where a core's first frames are, with the kernel's object
+constexpr int kStackByte = 0x5A;          // integers of it are large and above 0
 
 void task_main() {
   (*running->body)();
@@ -70,6 +73,9 @@ void prepare(Task& t, size_t stack_bytes) {
   if (p == MAP_FAILED) throw std::runtime_error("no memory for the stack of a core");
   t.stack = static_cast<uint8_t*>(p);
   mprotect(t.stack, kPage, PROT_NONE);  // guard page below the stack
+  // a kernel's variables have no value before they are given one: not 0, as fresh pages would have it
+  size_t filled = std::min(t.stack_bytes - kPage, kFilledStack);
+  std::memset(t.stack + t.stack_bytes - filled, kStackByte, filled);
   getcontext(&t.context);
   t.context.uc_stack.ss_sp = t.stack + kPage;
   t.context.uc_stack.ss_size = t.stack_bytes - kPage;

@@ -123,8 +123,8 @@ def _heads_apart(space: CaseSpace) -> Iterator[Demand]:
 
 
 def _keys_apart(space: CaseSpace) -> Iterator[Demand]:
-    """Keys that are farther apart than one copy takes by the least that heads of the usual size can be, where
-    a layout has all heads of a key before the next key."""
+    """Keys just farther apart than one copy can express, with heads of the usual size, where a layout has all
+    heads of a key before the next key."""
     limit = space.operator.device.architecture.max_nd2nz_pitch
     extents = space.operator.axis_extents
     many = [name for role in "KN" if role in extents for name in space.repairs(extents[role].symbols())[:1]]

@@ -1,5 +1,7 @@
-"""What cases of prompts are asked for: of kernels maxima that grow along the key tiles of a row, and several
-heads and positions a task whose keys are split; of all as many long tasks as there are cores."""
+"""What cases of prompts are asked for.
+
+Of a kernel: maxima that grow along the key tiles of a row, also of a single row, and tasks of several heads
+and positions whose keys are split. Of any case: as many long tasks as there are cores."""
 
 from __future__ import annotations
 
@@ -85,12 +87,14 @@ class _Prompts:
         return {name: value for name, value in found.items() if name in space.variables}
 
     def _pages(self, space: CaseSpace) -> dict[str, Any]:
-        """Pages of their own for the keys, with as many others where tensors may be so large."""
-        for shares in (2, 1):
-            found = own_pages(space, self.batch, shares * self.keys)
-            if math.prod((*found.values(), self.heads, USUAL_HEAD_SIZE)) <= ROOMY * self.batch:
-                break
-        return found
+        """Pages of their own for the keys, with as many others where tensors may be so large. Where even the
+        fewest are too many no call is found."""
+        every = [own_pages(space, self.batch, shares * self.keys) for shares in (2, 1)]
+        sizes = [math.prod((*each.values(), self.heads, USUAL_HEAD_SIZE)) for each in every]
+        fitting = [
+            each for each, size in zip(every, sizes, strict=True) if each and size <= ROOMY * self.batch
+        ]
+        return (fitting or every)[0]
 
 
 def _growing(space: CaseSpace) -> Demand:
@@ -116,8 +120,10 @@ def _growing(space: CaseSpace) -> Demand:
 
 
 def _growing_alone(space: CaseSpace) -> Iterator[Demand]:
-    """Maxima that grow in tasks of one row, where rows have as many keys as they like: a vector core has one
-    row to rescale, the other one none."""
+    """Maxima that grow in tasks of one row, where the number of keys does not depend on that of positions.
+
+    One vector core has a row to rescale, the other one none.
+    """
     tile, cores = space.edges[0][0], space.operator.device.aic
     single = _Prompts(
         batch=1, heads=cores // 2 + 1, positions=1, keys=(_GROWING_TILES - 1) * tile + tile // 8

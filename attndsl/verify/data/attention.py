@@ -31,7 +31,7 @@ step, so that a row which sees one key of the next tile rescales; by how much at
 below 0."""
 JUMP, _CALM = 8.8, 0.1
 """Of spiked cases: by how much a key is higher than all before it, which is more than sums go without being
-rescaled for and leaves 512 earlier ones 8 % of the weight; the part of the usual noise that scores have."""
+rescaled for and leaves 512 earlier ones 7 % of the weight; the part of the usual noise that scores have."""
 SPREAD = 1000.0
 """Largest score of the extreme inputs: softmax saturates."""
 FLAT, BORDER = 0.02, 0.06
@@ -289,8 +289,12 @@ class AttentionFiller:
         return max(2.0, min(2.0 * _STEP * steps, _MOST_RISE) / JUMP)
 
     def _in_jumps(self, count: int, head: int) -> Array:
-        """How high keys are, in jumps: of every third head the second tile has one higher than all before, of
-        the next one the third tile; of the last one keys rise from tile to tile."""
+        """How high keys are, in jumps, by their key/value head.
+
+        Of every third one the first key of the second tile is higher than all others; of the next one that of
+        the third tile, where those of the second are as high as each other, above the first tile; of the last
+        one keys rise from tile to tile.
+        """
         tile = min(self.filler.key_tiles)
         whole, rest = np.divmod(np.arange(count), tile)
         if head % 3 == 2:

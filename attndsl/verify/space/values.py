@@ -9,9 +9,10 @@ GROUP, FILL, MASK, WORKLOAD, WARNED = "case.group", "case.data", "case.mask", "c
 """Variables that are no argument: query heads a key/value head, how tensors and masks are filled, what the
 case is about, whether constraints that only warn may be broken."""
 SLOPE = "case.slope"
-"""1.0 of scores that rise along the keys, -1.0 of those that fall: of cases of a kernel that are asked for
-one. Theirs step up or down from tile to tile, sunk ones lie farther below 0, and factors of integers keep
-them so."""
+"""Of cases of a kernel that are asked for one: how steeply scores rise along the keys, below 0 of those that
+fall. Theirs step up or down from tile to tile, 1.0 by 6 in all, sunk ones lie farther below 0, and factors of
+integers keep them so. Below 1 in size, every second row has the opposite; 2.0 and 2.5 are kinds of their
+own."""
 UNEVEN = 2.5
 """A slope of which some rows of queries have the opposite: few or all of a step, those of some steps none."""
 SPIKED = 2.0
