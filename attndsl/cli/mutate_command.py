@@ -22,8 +22,8 @@ from attndsl.cli.command_values import Place, Whole
 
 _MOST_MUTANTS, _MOST_CASES = 100_000, 1_000
 _MUTANTS = 100
-USUAL_CASES = 44
-"""Cases of a kernel, if nothing else is said: twice as many as demands on cases need."""
+USUAL_CASES = 24
+"""Cases of a kernel, if nothing else is said: each demand on them has its turn."""
 
 
 @command(

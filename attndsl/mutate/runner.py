@@ -1,8 +1,8 @@
 """Mutants of operators as a campaign: kernels are measured on their cases, then mutants run on those.
 
 Most mutants die in their first case, and finding cases for a kernel takes longer than running a mutant. So
-all mutants run on a few cases of their kernels first; those that survive run on more, and those that survive
-these on all others. Cases are searched for where a kernel has survivors.
+all mutants run on a few cases of their kernels first; those that survive run on the others, which are
+searched for where a kernel has survivors.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ CASES_SEED = 0
 """Of all cases: the same for every draw, so that they are found once, and a survivor stays one."""
 FIRST_CASES = 3
 """Cases that all mutants of a kernel run on, before others are looked for."""
-_MORE_CASES = 22
-"""Cases that those run on which survive the first: each demand on cases has its turn, mostly."""
 _MANY = 12
-"""Of so many mutants one survives the first cases, mostly: more are found at once."""
+"""Of so many mutants one survives the first cases, mostly: all cases are found at once."""
 _TRIALS = "trials.pickle"
 
 
@@ -197,16 +195,16 @@ class _Campaign:
         return list(found.values())
 
     def _try_all(self, mutants: Sequence[Mutant], total: int) -> None:
-        """Try mutants on the first cases, and those that are still alive on more, and then on all others.
+        """Try mutants on the first cases, and those that are still alive on all others.
 
         Raises:
             KernelFails: kernels miss a case as they are. Mutants of others are tried before that, so that a
                 journal has them.
         """
         counts, cases = Counter(each.kernel for each in mutants), self._draw.cases
-        more = min(_MORE_CASES, cases)
         first = {
-            name: range(more if count >= _MANY else min(FIRST_CASES, cases)) for name, count in counts.items()
+            name: range(cases if count >= _MANY else min(FIRST_CASES, cases))
+            for name, count in counts.items()
         }
         self._measure(first)
         mutants = [
@@ -214,9 +212,8 @@ class _Campaign:
         ]
         self._as_tried |= {each.name: each for each in mutants}
         self._try(mutants, first, total)
-        second = {name: range(own.stop, more) for name, own in first.items() if own.stop < more}
-        self._try_survivors(mutants, second, total)
-        self._try_survivors(mutants, {name: range(more, cases) for name in first if more < cases}, total)
+        rest = {name: range(own.stop, cases) for name, own in first.items() if own.stop < cases}
+        self._try_survivors(mutants, rest, total)
         if self._failing:
             raise KernelFails(*self._failing.values())
 

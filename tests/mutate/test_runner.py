@@ -151,32 +151,6 @@ def test_survivors_of_the_first_cases_run_on_the_others(
     assert survivor.mutant == other and survivor.outcome.cases == 8
 
 
-def test_survivors_of_more_cases_run_on_all(
-    project: Path, subject: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cases are looked for in three steps, each for the kernels that have survivors."""
-    looked_for = list[range]()
-
-    def measure(files: object, cases: range, key: str) -> tuple[Trial, ...]:
-        looked_for.append(cases)
-        return subject.trials[:1]
-
-    monkeypatch.setattr(runner, "measure_kernel", measure)
-    name, (first, more) = subject.mutants["stride"][0].name, (runner.FIRST_CASES, runner._MORE_CASES)
-    steps = [range(first), range(first, more), range(more, more + 9)]
-    for status, cases, expected in (
-        (SURVIVED, more + 9, steps),
-        (SURVIVED, more, steps[:2]),
-        (KILLED, more + 9, steps[:1]),
-    ):
-        looked_for.clear()
-        outcome = Outcome(status=status, cases=1)
-        monkeypatch.setattr(runner, "run_mutant", lambda *_, outcome=outcome: outcome)
-        draw = Draw(count=1, seed=0, cases=cases, only=(name,))
-        found = mutate([load("incre_flash_attention")], draw, project=project, jobs=LocalThreads(1))
-        assert looked_for == expected and found.tried[0].outcome.cases == len(expected)
-
-
 def test_what_further_cases_make_of_a_survivor() -> None:
     alive = Outcome(status=SURVIVED, cases=3)
     assert alive.then(Outcome(status=KILLED, by="value", case=5, cases=2)) == (
