@@ -13,7 +13,7 @@ from attndsl.mutate.hidden_keys import harmless_operands, rounds_up_to_pieces
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
-from attndsl.mutate.lifetimes import is_scratch, known_constants, may_overlap
+from attndsl.mutate.lifetimes import is_multiple, is_scratch, may_overlap
 from attndsl.mutate.pieces import is_of_first_piece
 from attndsl.mutate.slots import wrong_slot
 from attndsl.mutate.source_model import CallText, Span, StatementText
@@ -198,17 +198,13 @@ def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
         for each in source.functions[around.function]
         if each.span.start < call.span.start and (match := stands.match(source.code_at(each.span)))
     ]
-    known = known_constants(source)
-    return bool(values) and values[-1] in known and unit in known and known[values[-1]] % known[unit] == 0
+    return bool(values) and is_multiple(source, values[-1], unit)
 
 
 def _is_rounded_up(source: EmittedText, number: str, unit: str) -> bool:
     """Whether a number has been rounded up to a constant that is a multiple of another."""
     whole = re.fullmatch(r"RoundUp\([^()]*, (k\w+)\)", " ".join(number.split()))
-    known = known_constants(source)
-    if whole is None or not {whole[1], unit} <= known.keys():
-        return False
-    return known[whole[1]] % known[unit] == 0
+    return whole is not None and is_multiple(source, whole[1], unit)
 
 
 def _is_one(source: EmittedText, divisor: str) -> bool:

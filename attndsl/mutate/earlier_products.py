@@ -46,39 +46,28 @@ def _changes_once_a_stage(source: EmittedText, wait: StatementText, slot: str) -
     """Whether a slot changes in one place, and is waited for there alone, each in no loop or branch."""
     toggle = f"{slot} = ({slot} + 1) % kDoubleBuffer;"
     toggles = [each for each in source.statements if source.code_at(each.span) == toggle]
-    waits = [
-        each
-        for each in source.statements
-        if (own := source.match(_WAIT, each)) is not None and own[1] == slot
-    ]
-    here = [each for each in waits if each.function == wait.function]
+    here = [each for each in _uses(source, _WAIT, slot) if each.function == wait.function]
     straight = all(_is_straight(source, each) for each in (wait, *toggles))
     return here == [wait] and [each.function for each in toggles] == [wait.function] and straight
 
 
+def _uses(source: EmittedText, pattern: re.Pattern[str], name: str) -> list[StatementText]:
+    """The statements that wait for a slot or a flag, or set it, as a pattern with its name says."""
+    found = ((each, source.match(pattern, each)) for each in source.statements)
+    return [each for each, own in found if own is not None and own[1] == name]
+
+
 def _product_of(source: EmittedText, flag: str) -> str | None:
     """The stage of the cube core whose product the vector cores wait for before they set a flag, always."""
-    setters = [
-        each
-        for each in source.statements
-        if (own := source.match(_SETS, each)) is not None and own[1] == flag
-    ]
+    setters = _uses(source, _SETS, flag)
     if len(setters) != 1 or not _is_straight(source, setters[0]):
         return None
-    before = (
-        each for each in source.functions[setters[0].function] if each.span.start < setters[0].span.start
-    )
-    waits = [each for each in before if source.match(_AWAITS, each) and _is_straight(source, each)]
-    for each in waits:
-        awaited = _AWAITS.match(source.code_at(each.span))
-        found = [
-            other
-            for other in source.statements
-            if awaited is not None
-            and (own := source.match(_SETS, other)) is not None
-            and own[1] == awaited[1]
-            and source.match(_PRODUCT_READY, other)
-        ]
+    own = source.functions[setters[0].function]
+    for each in own[: own.index(setters[0])]:
+        awaited = source.match(_AWAITS, each)
+        if awaited is None or not _is_straight(source, each):
+            continue
+        found = [set_ for set_ in _uses(source, _SETS, awaited[1]) if source.match(_PRODUCT_READY, set_)]
         if len(found) == 1:
             return found[0].function
     return None

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import callers_of
-from attndsl.mutate.lifetimes import known_constants
+from attndsl.mutate.lifetimes import is_multiple
 from attndsl.mutate.source_model import CallText, Span, StatementText
 
 _FILLS = re.compile(r"FillInterval\w*\Z")
@@ -83,8 +83,7 @@ def rounds_up_to_pieces(source: EmittedText, call: CallText) -> bool:
     for around in source.calls(statement.span) if statement is not None else ():
         if around.name == "MinOf" and statement is not None and around.arguments[1] == call.span:
             step = _skips_pieces(source, statement, around.span)
-            known, unit = known_constants(source), source.code_at(call.arguments[1])
-            return step is not None and step in known and unit in known and known[step] % known[unit] == 0
+            return step is not None and is_multiple(source, step, source.code_at(call.arguments[1]))
     return False
 
 
@@ -94,7 +93,7 @@ def _ends_product(source: EmittedText, statement: StatementText, call: CallText)
     rounded = _IN_REPEATS.match(source.one_line(call.span))
     if not source.match(_BAND_KEYS, statement) or rounded is None:
         return False
-    if _of_row(rounded[1]) not in {each for name in source.functions for each in _row_ends(source, name)}:
+    if not _is_end_of_a_row(source, rounded[1]):
         return False
     return _PROBABILITIES.search(source.code_at(source.body(statement.function))) is not None
 
@@ -170,8 +169,13 @@ def _is_hidden(source: EmittedText, statement: StatementText, call: CallText) ->
         names = (statement.function, *called)
         return _of_row(loaded[1]) in {each for name in names for each in _row_ends(source, name)}
     if _END.match(source.code, statement.span.start) and other.startswith("MaxOf(0, "):
-        return _of_row(other) in {each for name in source.functions for each in _row_ends(source, name)}
+        return _is_end_of_a_row(source, other)
     return False
+
+
+def _is_end_of_a_row(source: EmittedText, end: str) -> bool:
+    """Whether some function hides all keys of a row behind such an end."""
+    return _of_row(end) in {each for name in source.functions for each in _row_ends(source, name)}
 
 
 @kept

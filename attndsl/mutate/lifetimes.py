@@ -230,6 +230,12 @@ def known_constants(source: EmittedText) -> Mapping[str, int]:
     return _known(source)[0]
 
 
+def is_multiple(source: EmittedText, number: str, unit: str) -> bool:
+    """Whether both are constants of the schedule, one a multiple of the other."""
+    known = known_constants(source)
+    return number in known and unit in known and known[number] % known[unit] == 0
+
+
 @kept
 def _known(source: EmittedText) -> tuple[dict[str, int], list[Buffers]]:
     known = constants(source.schedule)

@@ -179,8 +179,8 @@ def profile_call(
     costs = (cost_lines(device.costs, used), device.worst_costs(used))
     reason = whole_because(launch)
     report, (counters, worst), found = _simulated(launch, costs, trace, 0 if reason else most_core_cycles)
-    is_long = 0 < most_core_cycles < counters["total_cycles"] * sum(_core_counts(report).values())
     counts = _core_counts(report)
+    is_long = 0 < most_core_cycles < counters["total_cycles"] * sum(counts.values())
     total = max(counters["total_cycles"], 1e-9)
     return Profile(
         operator=call.operator.name,
@@ -236,7 +236,7 @@ def _simulated(
     found = [
         extrapolated(each, items) if is_part else "" for each, is_part in zip(counters, stopped, strict=True)
     ]
-    reasons = [why for why, is_part in zip(found, stopped, strict=True) if is_part and isinstance(why, str)]
+    reasons = [each for each in found if isinstance(each, str) and each]
     if reasons or not stopped[0]:
         report, whole, _ = _simulated(launch, costs, trace, 0)
         return report, whole, "".join(reasons[:1])
