@@ -118,8 +118,8 @@ def _renamed(statement: Statement) -> Statement:
 
 
 def count_halves(context: Context) -> list[Statement]:
-    """How many halves the running item has, and how many positions each: rows of one position are not cut,
-    however many heads they are."""
+    """How many halves the running item has, and how many positions each. Rows of one position, which are no
+    more than a half has, are not cut."""
     if not context.halves:
         return []
     context.inventory.require(
@@ -128,7 +128,7 @@ def count_halves(context: Context) -> list[Statement]:
     return [
         Let(
             symbol=HALVES,
-            value=select(context.max_rows < ROWS_OF_TASK, minimum(TASK_QUERIES, context.most_halves), 1),
+            value=select(context.max_rows < ROWS_OF_TASK, context.most_halves, 1),
         ),
         Let(symbol=HALF_QUERIES, value=ceil_div(TASK_QUERIES, HALVES)),
     ]

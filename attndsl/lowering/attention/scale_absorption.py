@@ -103,7 +103,8 @@ def absorb_scale(context: Context, quantization: ChannelQuantization) -> Stateme
     rows = in_steps(
         ROWS, context.rows_per_step, lambda r0, count: _fold_step(context, quantization), context.rows.where
     )
-    return If(condition=first_step(context), then=seq(quantization.with_factors(context, [rows])))
+    factors = quantization.with_factors(context, [rows], zeros={"offset"})
+    return If(condition=first_step(context), then=seq(factors))
 
 
 def _fold_step(context: Context, quantization: ChannelQuantization) -> list[Statement]:

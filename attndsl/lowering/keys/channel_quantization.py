@@ -5,7 +5,7 @@ number = (stored + offset) * scale
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from attndsl.expr import Const, Expr
@@ -46,14 +46,21 @@ class ChannelQuantization:
         meaning = f"{name} of each channel of {self.role}s, in fp32"
         return emit.in_ub(f"{self.role}{name.capitalize()}", "float32", self.lanes(emit), meaning)
 
-    def with_factors(self, emit: Emitter, body: Sequence[Statement]) -> Statement:
+    def with_factors(self, emit: Emitter, body: Sequence[Statement], zeros: Container[str] = ()) -> Statement:
         """``body``, scale and offset of the task's head in fp32 in the unified buffer while it lasts.
 
         What is loaded as it is stored comes first: so one event is for both, and ids are few.
+
+        Args:
+            zeros: of which, "scale" or "offset", the lanes behind the last channel shall be 0, as of what is
+                summed over channels; there is no telling what those of others are.
         """
         present = [(node, self.wide(emit, name)) for name, node in self._present()]
         loads = [self._in_fp32(emit, node, wide) for node, wide in present if self._is_wide(emit, node)]
-        rest = [self._completed(emit, node, wide) for node, wide in present]
+        rest = [
+            self._completed(emit, node, wide, name in zeros)
+            for (name, node), (_, wide) in zip(self._present(), present, strict=True)
+        ]
         return Alloc(buffers=tuple(wide for _, wide in present), body=seq(*loads, *rest, *body))
 
     def _is_wide(self, emit: Emitter, node: nodes.Node) -> bool:
@@ -66,11 +73,11 @@ class ChannelQuantization:
         stored = emit.gm(tensor.name, offset, 1, channels)
         return LoadRows(dst=whole(wide, 0, channels), src=stored, where=node.where)
 
-    def _completed(self, emit: Emitter, node: nodes.Node, wide: Buffer) -> Statement:
-        """Numbers of channels where they are not loaded yet, zeros after the last."""
+    def _completed(self, emit: Emitter, node: nodes.Node, wide: Buffer, has_zeros: bool) -> Statement:
+        """Numbers of channels where they are not loaded yet, and zeros after the last if there shall be."""
         size, channels = self._padded_size(emit), emit.channels(self.role)
         tensor, offset = _place(emit, node)
-        zeros = zero_tail(wide, Const(1), channels, self.lanes(emit))
+        zeros = zero_tail(wide, Const(1), channels, self.lanes(emit)) if has_zeros else seq()
         if not has_channels(node):
             number = emit.parameter(tensor.name).at(offset)
             return seq(Fill(dst=whole(wide, 0, size), value=number, where=node.where), zeros)

@@ -516,14 +516,8 @@ private:
             LoadRow(channelNumbers_, antiquantScaleGm_[kvHead * tiling_.antiquantScaleStrideK],
                 tiling_.headDim);
             SetAndWaitFlag<HardEvent::MTE2_V>(kChannelNumbersReady);
-            PipeBarrier<PIPE_V>();
             Cast(keyScale_, channelNumbers_, RoundMode::CAST_NONE, 128);
             SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
-            if (tiling_.headDim % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                    tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
-            }
             for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
                 const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
                 const int64_t head = firstHead + rowBegin + r0;
@@ -799,11 +793,6 @@ private:
         PipeBarrier<PIPE_V>();
         Cast(valueScale_, channelNumbers_, RoundMode::CAST_NONE, 128);
         SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
-        if (tiling_.headDim % kRepeatLanes != 0) {
-            PipeBarrier<PIPE_V>();
-            FillLanes(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
-        }
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             // accumulator = accumulator * scale

@@ -522,11 +522,6 @@ private:
             SetAndWaitFlag<HardEvent::MTE2_V>(kChannelNumbersReady);
             Cast(keyScale_, channelNumbers_, RoundMode::CAST_NONE, 128);
             SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
-            if (tiling_.headDim % kRepeatLanes != 0) {
-                PipeBarrier<PIPE_V>();
-                FillLanes(keyScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                    tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
-            }
             WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
             LoadRow(channelNumbers_, antiquantOffsetGm_[kvHead * tiling_.antiquantOffsetStrideK],
                 tiling_.headDim);
@@ -848,11 +843,6 @@ private:
         PipeBarrier<PIPE_V>();
         Cast(valueScale_, channelNumbers_, RoundMode::CAST_NONE, 128);
         SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
-        if (tiling_.headDim % kRepeatLanes != 0) {
-            PipeBarrier<PIPE_V>();
-            FillLanes(valueScale_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
-        }
         WaitFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
         LoadRow(channelNumbers_,
             antiquantOffsetGm_[kvHead * tiling_.antiquantOffsetStrideK
@@ -861,11 +851,6 @@ private:
         SetAndWaitFlag<HardEvent::MTE2_V>(kChannelNumbersReady);
         Cast(valueOffset_, channelNumbers_, RoundMode::CAST_NONE, 128);
         SetFlag<HardEvent::V_MTE2>(kChannelNumbersFree);
-        if (tiling_.headDim % kRepeatLanes != 0) {
-            PipeBarrier<PIPE_V>();
-            FillLanes(valueOffset_[tiling_.headDim / kRepeatLanes * kRepeatLanes],
-                tiling_.headDim % kRepeatLanes, 0.0f, 1, 128);
-        }
         for (int64_t r0 = 0; r0 < rows; r0 += kRowsPerStep) {
             const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);
             // accumulator = accumulator + rowSum * offset

@@ -335,7 +335,7 @@ private:
         const int64_t queryLength = MinOf(seqLenOfBatch, tiling_.qRows);
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
-        found.halves = kMaxRows < rowsOfTask ? MinOf(found.queriesOfTask, kMostHalves) : 1;
+        found.halves = kMaxRows < rowsOfTask ? kMostHalves : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         const int64_t visibleEnd =
             MinOf(tiling_.seqLenIs2Batch

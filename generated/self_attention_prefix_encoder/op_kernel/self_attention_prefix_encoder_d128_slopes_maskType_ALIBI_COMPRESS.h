@@ -359,7 +359,7 @@ private:
         found.queriesOfTask = MaxOf(0, MinOf(positionsPerTask, queryLength - found.firstOfTask));
         const int64_t rowsOfTask = found.heads * found.queriesOfTask;
         found.firstToken = RowsBefore(found.batch);
-        found.halves = kMaxRows < rowsOfTask ? MinOf(found.queriesOfTask, kMostHalves) : 1;
+        found.halves = kMaxRows < rowsOfTask ? kMostHalves : 1;
         found.queriesOfHalf = CeilDiv(found.queriesOfTask, found.halves);
         found.kvSeqLenOfBatch = kvSeqLenGm_.GetValue(found.batch);
         const int64_t visibleEnd =
