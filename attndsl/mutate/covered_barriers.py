@@ -5,7 +5,10 @@ barrier order anything where each use of what follows it, in all functions, has 
 
 A vector core goes through the steps of items. What starts the rows of an item waits for what used their place
 before, which is what finished an earlier item; what finishes an item waits for what its steps did, of which
-the last one adds a tile or, without tiles, has started the sums.
+the last one adds a tile or, without tiles, has started the sums. Where a block has one item, because its keys
+are split, the turn that drains the pipeline comes in between, and begins with the barrier that starts rows.
+
+Of all other barriers, :mod:`attndsl.mutate.barrier_paths` follows the ways through a kernel.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 from collections.abc import Sequence
 
 from attndsl.base.facts import kept
+from attndsl.mutate.barrier_paths import unneeded
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.lifetimes import SPLIT, splits_leave_one_item, time_of
 from attndsl.mutate.source_model import CallText, Span, StatementText, closing_brace
@@ -29,6 +33,16 @@ _START = re.compile(
 _LAST_STEP = re.compile(
     r"if \((\w+)\.(?:tile|step) (?:== (\w+)\.steps - 1|>= (\w+)\.steps - \3\.halves)\)\s*\{"
 )
+_DRAINED = re.compile(
+    r"if \((?:tile == 0|step < \w+\.halves)\) \{ (\w+)\([^;]*\); \} "
+    r"if \((?:tile|step) < \w+\.\w+\) \{ \w+\([^;]*\); \} "
+    r"if \(stepsBegun_ > kPrefetch\) \{ .*? if \((\w+)\.\w+ < (\w+)\.\w+\) \{ (\w+)\([^;]*\); \} "
+    r"if \(\2\.\w+ [=>]= \3\.steps - [\w.]+\) \{ (\w+)\("
+)
+"""A step: what starts an item's rows, works on a tile, adds that of an earlier step, finishes its item."""
+_OWN_AGAIN = "roundOfTurn = MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);"
+"""The turn behind the last has the numbers of the last."""
+_EVENT = re.compile(r"(?:SetAndWait|Set|Wait)Flag<HardEvent::V_")
 _PLACES_LAST = re.compile(r"\bItem items_\[kRing\];")
 _FINISH = re.compile(
     r"if \((\w+)\.tile == 0\)\s*\{\s*(\w+)\([^;]*\);\s*\}\s*"
@@ -45,6 +59,8 @@ def is_covered(source: EmittedText, barrier: StatementText) -> bool:
         _is_covered_by_loop(source, barrier)
         or _is_covered_everywhere(source, barrier)
         or _is_covered_before(source, barrier)
+        or barrier.number in unneeded(source)
+        or _is_ordered_by_drain(source, barrier)
     ):
         return True
     steps = _steps(source)
@@ -77,6 +93,35 @@ def _finish_of_earlier(source: EmittedText) -> tuple[str, ...]:
     end = closing_brace(source.code, found[0].end() - 1)
     calls = (call.name for call in source.calls(Span(found[0].end(), end)))
     return tuple(name for name in calls if name in source.functions)
+
+
+def _is_ordered_by_drain(source: EmittedText, barrier: StatementText) -> bool:
+    """Whether a barrier of the branch in which keys are split orders what came before the turn that drains
+    the pipeline: its rows, which are as many, start with a barrier. What is left are members that nothing
+    uses since, and what lies in buffers that events order."""
+    if time_of(source, barrier.span.start) != SPLIT or not splits_leave_one_item(source.plan):
+        return False
+    code = _one_line(source)
+    step = _DRAINED.search(code)
+    if _OWN_AGAIN not in code or step is None:
+        return False
+    starts, adds, finishes = step.group(1, 4, 5)
+    if finishes != barrier.function or not _START.match(source.code_at(source.body(starts))):
+        return False
+    own = source.functions[barrier.function]
+    following = own[own.index(barrier) + 1 :]
+    events = [each for each in following if _EVENT.match(source.code, each.span.start)]
+    up_to = [each for each in following if not events or each.span.start < events[0].span.start]
+    calls = [call for each in up_to if (call := source.leading_call(each)) is not None]
+    read = set[str]().union(
+        *(_members(source.code_at(each)) for call in calls for each in call.arguments[1:])
+    )
+    return bool(read) and not read & _members(source.code_at(source.body(adds)))
+
+
+@kept
+def _one_line(source: EmittedText) -> str:
+    return source.one_line(Span(0, len(source.code)))
 
 
 def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:

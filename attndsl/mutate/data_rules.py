@@ -13,7 +13,7 @@ from attndsl.mutate.hidden_keys import harmless_operands, rounds_up_to_pieces
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
 from attndsl.mutate.instructions import STRIDE as DISTANCE
 from attndsl.mutate.last_phase import after_all_blocks
-from attndsl.mutate.lifetimes import is_multiple, is_scratch, may_overlap
+from attndsl.mutate.lifetimes import is_multiple, is_scratch, known_constants, may_overlap
 from attndsl.mutate.pieces import is_of_first_piece
 from attndsl.mutate.slots import wrong_slot
 from attndsl.mutate.source_model import CallText, Span, StatementText
@@ -25,6 +25,8 @@ DROPPED_RESCALE = "dropped rescale"
 _CONSTANT = re.compile(r"(?:k[A-Z]\w*|\d+)\Z")
 _BLOCKS_OF_ROWS = re.compile(r"\* (kBlockLanes)\Z")
 _SINGLE = re.compile(r"1\Z")
+_PRODUCT = re.compile(r"(?:AscendC::)?Mul(?:Rows(?:<\d>)?)?\((?!rescale)(\w+), (?:\1, )?rescale\b")
+_BLOCKS_OF, _STEP = re.compile(r"CeilDiv\((\w+), (k\w+)\)"), re.compile(r"MinOf\((k\w+), ")
 _TILING_STRIDE = re.compile(r"\btiling_\.\w*Stride\w*")
 _FROM_ZERO = re.compile(r"for \([^;=]*?= (0)\s*;")
 _LOOP = re.compile(r"for \(int64_t (\w+) = \w+;\s+\1 < ([\w.]+);\s+\1 (?:\+= (.+)|\*= 2)\)\s*\Z")
@@ -59,13 +61,34 @@ def _parameters(source: EmittedText) -> Iterator[tuple[Span, str, int]]:
         for call in source.calls(span):
             fields, units = source.instructions.fields_of(call), source.instructions.units_of(call)
             counts = [source.code_at(a) for a, f in zip(call.arguments, fields, strict=False) if f == COUNT]
-            alone = any(_SINGLE.match(each) for each in counts)
+            alone = any(_SINGLE.match(each) or _is_one_block(source, call, each) for each in counts)
             # the last half of the strides of a repeated instruction are between repeats
             between = len(fields) // 2 if _repeats_once(source, call) else len(fields)
             for place, (argument, field, unit) in enumerate(zip(call.arguments, fields, units, strict=False)):
                 if field and not (field == DISTANCE and (alone or place >= between)):
                     whole = field == DISTANCE or _is_whole(source, argument)
                     yield argument, field, unit if whole else 1
+
+
+def _is_one_block(source: EmittedText, call: CallText, count: str) -> bool:
+    """Whether a number of rows is how many blocks hold a number for each row of a step, which has no more of
+    them than a block."""
+    blocks, around = _BLOCKS_OF.fullmatch(count), source.statement_at(call.span.start)
+    if blocks is None or around is None:
+        return False
+    known, rows = known_constants(source), _meanings(source, around, blocks[1])
+    steps = [_STEP.match(each) for each in rows]
+    return bool(steps) and all(
+        step is not None and 0 < known.get(step[1], 0) <= known.get(blocks[2], 0) for step in steps
+    )
+
+
+def _meanings(source: EmittedText, statement: StatementText, name: str) -> list[str]:
+    """What a constant is given in front of a statement of its function, each time that there is one of that
+    name."""
+    stands = re.compile(rf"const int64_t {re.escape(name)} = ([^;]*);\Z")
+    own = (each for each in source.functions[statement.function] if each.span.start < statement.span.start)
+    return [match[1] for each in own if (match := stands.match(source.code_at(each.span)))]
 
 
 def _is_whole(source: EmittedText, argument: Span) -> bool:
@@ -192,12 +215,7 @@ def _divides(source: EmittedText, call: CallText, name: str, unit: str) -> bool:
     around = source.statement_at(call.span.start)
     if around is None:
         return False
-    stands = re.compile(rf"const int64_t {re.escape(name)} = ([^;]*);\Z")
-    values = [
-        match[1]
-        for each in source.functions[around.function]
-        if each.span.start < call.span.start and (match := stands.match(source.code_at(each.span)))
-    ]
+    values = _meanings(source, around, name)
     return bool(values) and is_multiple(source, values[-1], unit)
 
 
@@ -239,12 +257,13 @@ def masks(source: EmittedText) -> Iterator[Defect]:
             yield dropped(MASK, span)
         if (lowest := code.find("float(kLowest)")) >= 0:
             start = span.start + lowest
-            start_of_maximum = "float(-kLowest)" if _has_no_maxima(source) else "float(0)"
+            start_of_maximum = "float(-kLowest)" if has_no_maxima(source) else "float(0)"
             yield Defect(MASK, Span(start, start + len("float(kLowest)")), start_of_maximum)
 
 
-def _has_no_maxima(source: EmittedText) -> bool:
-    """Whether the maxima of all rows are 0, so that 0 is as good a start as any below."""
+def has_no_maxima(source: EmittedText) -> bool:
+    """Whether the maxima of all rows are 0, so that 0 is as good a start as any below, and factors that sums
+    are rescaled by are 1."""
     starts = [
         _START.match(source.code, each.span.start)
         for each in source.statements
@@ -258,8 +277,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
 
     A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
     number of rows that is 0, so that what asks whether there are any takes one less; what asks whether a step
-    is the first of its loop, a step less. Of what is brought to L2 ahead nothing is used: there, bounds of
-    what sets flags count alone.
+    is the first of its loop, a step less. Maxima that may grow a step later change nothing. Of what is brought
+    to L2 ahead nothing is used: there, bounds of what sets flags count alone.
     """
     for statement in source.statements:
         span = statement.span
@@ -272,7 +291,11 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
         elif rest := _takes_the_rest(source, statement):
             yield rest
         else:
-            changed = (instead(source, statement, each) for each in flipped(BOUND, source, span))
+            changed = (
+                instead(source, statement, each)
+                for each in flipped(BOUND, source, span)
+                if not (each.after == ">" and source.match(_GROWTH, statement))
+            )
             yield from (each for each in changed if each is not None)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
@@ -416,6 +439,11 @@ def dropped_rescales(source: EmittedText) -> Iterator[Defect]:
             continue
         if source.pipe_of(call) == "V":
             yield dropped(DROPPED_RESCALE, statement.span)
+
+
+def multiplies_by_rescale(source: EmittedText, defect: Defect) -> bool:
+    """Whether a defect leaves out an instruction that multiplies by a rescaling factor."""
+    return defect.kind == DROPPED_RESCALE and _PRODUCT.match(source.code, defect.span.start) is not None
 
 
 RULES: tuple[Rule, ...] = (

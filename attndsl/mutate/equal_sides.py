@@ -33,7 +33,6 @@ _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
 _CLAMP = re.compile(_BEHIND_A_BARRIER + r"Maxs\(([^,]*),\s+([^,]*),\s+float\(kSmallest\), [^;]*;\s*\Z")
 _AGAIN = re.compile(r"if \(aboveLimit \|\| (?:tile|step) (<) [\w.]+\)\s*\Z")
-_HALVES = re.compile(r"found\.halves =\s+kMaxRows (<) rowsOfTask \? MinOf\(found\.queriesOfTask,")
 _MORE_LANES = re.compile(r"if \((RoundUp\([^()]*\)) (>) ([\w.]+)\)\s*\Z")
 _FILL_OF_DIFFERENCE = re.compile(
     _BEHIND_A_BARRIER + r"Duplicate\([^,]*, [^,]*,"
@@ -172,11 +171,9 @@ def _of_clamp(source: EmittedText, statement: StatementText, defect: Defect) -> 
 
 
 def _of_either_way(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
-    """What is done in another way that would do, too: a step again with its own maxima although those before
-    are high enough, a task as two halves, each of which has room for the whole."""
-    heads = (source.match(each, statement) for each in (_AGAIN, _HALVES))
-    chosen = any(head is not None and head.start(1) == defect.span.start for head in heads)
-    return chosen and _takes_more(source, defect)
+    """A step done again with its own maxima, although those before are high enough."""
+    head = source.match(_AGAIN, statement)
+    return head is not None and head.start(1) == defect.span.start and _takes_more(source, defect)
 
 
 def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:

@@ -40,6 +40,7 @@ Limit = tuple[tuple[str, ...], str]
 """Tensors whose entries are at most a size of a call, as :mod:`attndsl.mutate.contract_limits` has both."""
 _SIGNATURE = re.compile(r"\binline\s+(?:constexpr\s+)?[\w:]+\s+(\w+)\s*\(([^()]*)\)")
 _FIELD = re.compile(r"tiling_\.(\w+)\Z")
+_WRITES_ALL, _ALIAS = re.compile(r"Sort|Mrg|Gather"), re.compile(r"(?:auto|(?:AscendC::)?LocalTensor)\b")
 _GLOBAL = re.compile(r"\w*Gm_|\w+\.\w*Gm\b|global\b")
 _BLOCK, _REPEAT = block_elements("float32"), repeat_elements("float32")
 """Lanes of float32 in a block, and in a repeat."""
@@ -51,11 +52,13 @@ _DISTANCE, _ROWS = re.compile(r"(?i)pitch|stride|step|imageRows|productRows"), r
 @dataclass(frozen=True, slots=True)
 class Helper:
     """A function of the runtime header. ``pipe``: that of its instructions, None without any; ``fields``:
-    what its arguments are; ``units``: in what the function counts them, for others do not differ."""
+    what its arguments are; ``units``: in what the function counts them, for others do not differ; ``writes``:
+    the places of those that its instructions write."""
 
     pipe: str | None
     fields: tuple[str, ...]
     units: tuple[int, ...] = ()
+    writes: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -72,13 +75,14 @@ class Instructions:
         matches = list(_SIGNATURE.finditer(source.code))
         ends = [*(match.start() for match in matches[1:]), len(source.code)]
         signatures = [
-            (match[1], _fields(match[2]), _units(match[2], source.code[match.end() : end]))
+            (match[1], match[2], _units(match[2], source.code[match.end() : end]))
             for match, end in zip(matches, ends, strict=False)
         ]
         for _ in signatures:  # helpers may call each other, in any order
             before = dict(found)
-            for name, fields, units in signatures:
-                found[name] = Helper(own._pipe_within(source, name), fields, units)
+            for name, parameters, units in signatures:
+                writes = own._writes_within(source, name, parameters)
+                found[name] = Helper(own._pipe_within(source, name), _fields(parameters), units, writes)
             own = Instructions(dict(found))
             if found == before:
                 break
@@ -105,6 +109,29 @@ class Instructions:
         """In what the arguments of :meth:`fields_of` are counted."""
         units = self.helpers[call.name].units if call.name in self.helpers else ()
         return units or (1,) * len(self.fields_of(call))
+
+    def written(self, call: CallText) -> frozenset[int]:
+        """The places of the arguments that a call writes; the first one of an instruction, all of those that
+        have other results or space to work in, too."""
+        if call.name in self.helpers:
+            return self.helpers[call.name].writes
+        return frozenset(range(len(call.arguments) if _WRITES_ALL.match(call.name) else 1))
+
+    def _writes_within(self, source: SourceModel, function: str, parameters: str) -> frozenset[int]:
+        """The places of the parameters that the instructions of a function write."""
+        own = source.functions.get(function, ())
+        names = [name for _, name in _names(parameters)]
+        if any(_ALIAS.match(source.code_at(each.span)) for each in own):
+            return frozenset(range(len(names)))
+        calls = [call for each in own if (call := source.leading_call(each)) is not None]
+        written = {
+            word[0]
+            for call in calls
+            for place in self.written(call)
+            if place < len(call.arguments)
+            and (word := re.match(r"\w+", source.code_at(call.arguments[place]))) is not None
+        }
+        return frozenset(place for place, name in enumerate(names) if name in written)
 
     def _pipe_within(self, source: SourceModel, function: str) -> str | None:
         """The pipe of the first instruction in a function."""

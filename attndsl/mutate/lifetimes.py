@@ -242,6 +242,14 @@ def _known(source: EmittedText) -> tuple[dict[str, int], list[Buffers]]:
     return known, memories(SourceModel(source.schedule), known)
 
 
+def extents_of(source: EmittedText) -> list[dict[str, tuple[int, int]]]:
+    """By memory, where each buffer of the schedule begins and ends, by the constant that is its address."""
+    return [
+        {name: (at, at + memory.extent(name)) for name, at in memory.at.items()}
+        for memory in _known(source)[1]
+    ]
+
+
 def _memory_of(source: EmittedText, name: str) -> Buffers | None:
     return next((each for each in _known(source)[1] if name in each.at), None)
 

@@ -88,7 +88,8 @@ def mutants_of(kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
     for file, sharing in of_header.items():
         yield from _in_file(sources[file], file, sharing, (*event_rules.RULES, *data_rules.RULES))
     for file, sharing in of_runtime.items():
-        yield from _in_runtime(file, sharing)
+        rescaling = [each for each in sharing if not data_rules.has_no_maxima(sources[each.header])]
+        yield from _in_runtime(file, sharing, rescaling)
     for file, sharing in of_schedule.items():
         source = _source(file, sharing[0], sources[sharing[0].header])
         yield from _in_file(source, file, sharing, data_rules.RULES)
@@ -128,13 +129,18 @@ def _in_file(
         yield _mutant(source, file, defect, name, _pick(kernels, name))
 
 
-def _in_runtime(file: str, kernels: Sequence[KernelFiles]) -> Iterator[Mutant]:
-    """The mutants of the runtime header, each for a kernel that uses its function; others are left out."""
+def _in_runtime(
+    file: str, kernels: Sequence[KernelFiles], rescaling: Sequence[KernelFiles]
+) -> Iterator[Mutant]:
+    """The mutants of the runtime header, each for a kernel that uses its function; others are left out.
+
+    ``rescaling``: kernels in which a product with a rescaling factor changes something."""
     source = EmittedText(kernels[0].files[file], Instructions.of(kernels[0].files[file]))
     used = {each.kernel: used_functions(source, each.files[each.header]) for each in kernels}
     for defect in defects_of(source, (*event_rules.RULES, *data_rules.RULES)):
         statement = source.statement_at(defect.span.start)
-        fitting = [each for each in kernels if statement is None or statement.function in used[each.kernel]]
+        tried = rescaling if data_rules.multiplies_by_rescale(source, defect) else kernels
+        fitting = [each for each in tried if statement is None or statement.function in used[each.kernel]]
         if fitting:
             name = _name(kernels[0], file, defect)
             yield _mutant(source, file, defect, name, _pick(fitting, name))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from attndsl.codegen.kernel_set.request import KernelRequest
+from attndsl.codegen.project.finished import finished_projects
+from attndsl.execute.execute import stored
 from attndsl.mutate import data_rules, event_rules, plan_rules
+from attndsl.mutate.bench import RUNTIME_HEADER, kernel_files
 from attndsl.mutate.defects import Rule, defects_of
 from attndsl.mutate.instructions import EmittedText, Instructions
-from attndsl.mutate.mutants import used_functions
+from attndsl.mutate.mutants import mutants_of, used_functions
 from attndsl.mutate.source_model import Span
 from attndsl.mutate.trial_run import (
     FINDING,
@@ -20,6 +24,7 @@ from attndsl.mutate.trial_run import (
     VALUE,
     try_mutant,
 )
+from attndsl.spec.operator.loader import load
 
 from .conftest import Subject
 
@@ -266,6 +271,31 @@ def test_strides_of_a_single_row_are_none() -> None:
     assert changes(data_rules.strides, many.replace("rows", "1")) == []
 
 
+@pytest.mark.parametrize(
+    ("rows_of_step", "rows", "strides"),
+    [
+        (8, "const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);", 0),
+        (16, "const int64_t stepRows = MinOf(kRowsPerStep, rows - r0);", 2),
+        (8, "const int64_t stepRows = rows - r0;", 2),
+        (8, "const int64_t stepRows = MaxOf(kRowsPerStep, rows - r0);", 2),
+    ],
+)
+def test_strides_between_blocks_of_rows_are_none_where_a_step_has_one(
+    rows_of_step: int, rows: str, strides: int
+) -> None:
+    text = f"""void Stage()
+{{
+    {rows}
+    LoadRows(tileStat_, rowsGm_, CeilDiv(stepRows, kBlockLanes), kRepeatLanes, 8);
+    DataCopyPad(x, y, DataCopyExtParams(CeilDiv(stepRows, kBlockLanes), 4, a, b, 0));
+}}
+"""
+    constants = f"constexpr int64_t kBlockLanes = 8;\nconstexpr int64_t kRowsPerStep = {rows_of_step};\n"
+    source = EmittedText(text, Instructions.of(RUNTIME), schedule=constants)
+    made = [source.line(each.span.start) for each in data_rules.strides(source)]
+    assert made == [4] * (strides // 2) + [5] * strides
+
+
 def test_rounding_that_a_division_does_again_is_no_tail() -> None:
     assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 8);") == []
     assert changes(data_rules.tails, "F((kTile - RoundUp(keys, 8)) / 4);") == ["F((kTile - (keys)) / 4);"]
@@ -404,6 +434,33 @@ def test_of_rows_of_blocks_a_row_is_left_out() -> None:
     assert made("stepRows * kPadded") == ["stepRows * kPadded - 1"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "multiplies"),
+    [
+        ("AscendC::Mul(sums, sums, rescale, lanes);", True),
+        ("MulRows<1>(rows, rescale, count, columns, columns);", True),
+        ("AscendC::Exp(rescale, rescale, lanes);", False),
+        ("AscendC::Mul(rescale, rescale, sums, lanes);", False),
+    ],
+)
+def test_a_product_with_a_factor_that_may_be_1(statement: str, multiplies: bool) -> None:
+    instructions = Instructions.of(RUNTIME)
+    source = EmittedText(f"void Stage()\n{{\n{statement}\n}}\n", instructions)
+    found = [data_rules.multiplies_by_rescale(source, each) for each in data_rules.dropped_rescales(source)]
+    assert found == [multiplies]
+
+
+@pytest.mark.parametrize(("name", "products"), [("sigmoid", 0), ("sinks", 2)])
+def test_factors_of_merged_rows_are_1_where_rows_have_no_maximum(name: str, products: int) -> None:
+    operator = load(f"specs/variants/{name}.py")
+    (project,) = finished_projects(operator, KernelRequest(dtypes=("float16",)))
+    files = list(kernel_files(stored(project.files), operator, operator))
+    of_header = [each for each in mutants_of(files) if each.file == RUNTIME_HEADER]
+    factors = [each.before for each in of_header if each.kind == data_rules.DROPPED_RESCALE]
+    assert sum("Mul" in each for each in factors) == products
+    assert any("Exp" in each for each in factors)
+
+
 def test_functions_of_the_runtime_header_that_a_kernel_uses() -> None:
     source = EmittedText(RUNTIME, Instructions.of(RUNTIME))
     assert used_functions(source, "LoadTwice(x, 8);") == {"LoadTwice", "LoadRows"}
@@ -439,6 +496,20 @@ def test_maxima_that_may_not_grow_are_no_defect(behind: str, count: int) -> None
     source = EmittedText(text, Instructions.of(RUNTIME))
     made = [each for each in data_rules.wrong_buffers(source) if each.span.start < text.index(behind)]
     assert len(made) == count
+
+
+@pytest.mark.parametrize(
+    ("condition", "limit", "made"),
+    [
+        ("step >= work.halves", "-kGrowthLimit", []),
+        ("tile > 0", "-kGrowthLimit", [">="]),
+        ("step >= work.halves", "-kOther", [">"]),
+    ],
+)
+def test_maxima_that_may_grow_a_step_later_are_no_defect(condition: str, limit: str, made: list[str]) -> None:
+    statement = f"Adds(tileStat_, tileStat_, float({condition} ? {limit} : 0.0f), stepRows);"
+    source = EmittedText(f"void Stage()\n{{\n{statement}\n}}\n", Instructions.of(RUNTIME))
+    assert [each.after for each in data_rules.bounds(source)] == made
 
 
 def test_the_slot_of_a_row_may_be_another_one() -> None:

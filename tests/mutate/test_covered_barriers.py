@@ -312,3 +312,85 @@ def test_a_barrier_behind_one_that_always_runs(old: str, new: str) -> None:
     assert not made(BEFORE)
     assert old in BEFORE
     assert made(BEFORE.replace(old, new, 1))
+
+
+DRAINS = """
+Item DecodeItem(int64_t turn)
+{
+    const int64_t roundOfTurn =
+        MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0);
+    return Item{roundOfTurn};
+}
+void StartRows(int64_t itemSlot, int64_t rows)
+{
+    if (rows > 0) {
+        PipeBarrier<PIPE_V>();
+        Duplicate(rowMax_[itemSlot * kRowsPerVector], float(kLowest), rows);
+    }
+}
+void SoftmaxTile(int64_t rows)
+{
+    Add(rowMax_, rowMax_, tileMax_, rows);
+}
+void UpdateTile(int64_t rows)
+{
+    Duplicate(grown_, 0.0f, 8);
+}
+void WriteRows(int64_t itemSlot, int64_t rows)
+{
+    if (tiling_.splits == 1) {
+        Maxs(rowMax_, rowMax_, 1.0f, 8);
+    } else {
+        PipeBarrier<PIPE_V>();  // split
+        Adds(maxOut, rowMax_[itemSlot * kRowsPerVector], 0.0f, 8);
+        SetAndWaitFlag<HardEvent::V_MTE3>(kMaxOutReady);
+    }
+}
+void RunVector()
+{
+    for (int64_t turn = blockIndex_; turn < turnsEnd; turn += blockCount_) {
+        for (int64_t tile = 0; tile < work.steps; ++tile) {
+            if (tile == 0) {
+                StartRows(itemSlot, rows);
+            }
+            if (tile < work.tiles) {
+                SoftmaxTile(rows);
+            }
+            if (stepsBegun_ > kPrefetch) {
+                const VectorStep &earlier = vectorSteps_[earlierSlot];
+                if (earlier.tile < earlierWork.tiles) {
+                    UpdateTile(earlier.rows);
+                }
+                if (earlier.tile == earlierWork.steps - 1) {
+                    WriteRows(earlier.itemSlot, earlier.rows);
+                }
+            }
+        }
+    }
+}
+"""
+
+
+def test_the_turn_that_drains_a_block_of_one_item_has_a_barrier() -> None:
+    assert left_out(DRAINS) == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # another item's rows, which may be none
+        ("MaxOf((tiling_.items - 1 - blockIndex_) / blockCount_ - turn / blockCount_, 0)", "turn"),
+        ("        PipeBarrier<PIPE_V>();\n        Duplicate(rowMax_", "        Duplicate(rowMax_"),
+        # used behind that barrier
+        ("Duplicate(grown_, 0.0f, 8)", "Duplicate(rowMax_, 0.0f, 8)"),
+        ("if (tiling_.splits == 1)", "if (tiling_.parts == 1)"),
+        ("if (tile == 0) {\n                StartRows", "if (tile == 1) {\n                StartRows"),
+    ],
+)
+def test_without_it_the_barrier_of_split_keys_is_left_out(old: str, new: str) -> None:
+    text = DRAINS.replace(old, new)
+    assert text != DRAINS and left_out(text) == {"split"}
+
+
+def test_blocks_of_several_items_need_the_barrier_of_split_keys() -> None:
+    assert left_out(DRAINS, PLAN.replace("problem.cores / MaxOf(tiling.tasks, 1)", "2")) == {"split"}

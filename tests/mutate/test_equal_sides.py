@@ -70,11 +70,6 @@ HARMLESS = {
     "no lanes behind the last row": (DIFFERENCE, "rows", "keys"),
     "sums that are no less in any case": (CLAMP, "rowSum_", "rowsOut_"),
     "a step again": (AGAIN, "aboveLimit", "isEarly"),
-    "two halves of what is whole": (
-        "found.halves = kMaxRows < {} ? MinOf(found.queriesOfTask, kMostHalves) : 1;",
-        "rowsOfTask",
-        "rowsOfHalf",
-    ),
     "the larger of equal numbers": ("found = p == 0 || value > found ? {} : found;", "value", "seen"),
     "blocks of no tiles": (
         "const int64_t completedBlocks =\n    work.tiles > 0 ? MaxOf({}, endedBlocks) : 0;",

@@ -110,3 +110,82 @@ def test_turns_meet_in_a_branch_of_the_loop_too() -> None:
 )
 def test_turns_that_do_not_load_and_store_again_do_not_meet(old: str, new: str) -> None:
     assert slots(old, new)["UpdateTile"] == SUMS
+
+
+FINISHES = """
+void WeightedTile(int64_t tile)
+{
+    if (tile > 0 && band == 0) {
+        CrossCoreWaitFlag(kOutRingRescaled);
+    }
+    CrossCoreSetFlag<kBlockCores, PIPE_FIX>(kOutRingReady);
+}
+void UpdateTile(int64_t tile)
+{
+    CrossCoreWaitFlag(kOutRingReady);
+    if (tile < work.steps - 1) {
+        WaitFlag<HardEvent::V_S>(kGrownReady);
+        for (int64_t r0 = 0; r0 < rows; r0 += 8) {
+            auto sums = View<float>(ub_, kSumsAt + sumsSlot_ * kSumsSlotBytes);
+            Load(sums, ringGm_, 1);
+            Muls(sums, sums, 2.0f, 16);
+            Store(ringGm_, sums, 1);
+            sumsSlot_ = (sumsSlot_ + 1) % kDoubleBuffer;
+        }
+        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingRescaled);
+    }
+}
+void WriteRows()
+{
+    for (int64_t r0 = 0; r0 < rows; r0 += 8) {
+        auto sums = View<float>(ub_, kSumsAt + sumsSlot_ * kSumsSlotBytes);
+        Load(sums, ringGm_, 1);
+        Cast(result_, sums, RoundMode::CAST_RINT, 16);
+        sumsSlot_ = (sumsSlot_ + 1) % kDoubleBuffer;
+    }
+}
+void RunVector()
+{
+    if (earlier.tile < earlierWork.tiles) {
+        UpdateTile(earlier.tile);
+    }
+    if (earlier.tile == earlierWork.steps - 1) {
+        WriteRows();
+    }
+}
+"""
+
+
+def of_finish(old: str = "", new: str = "") -> str:
+    """The slot that stands in the place of that of what finishes an item."""
+    assert old in FINISHES
+    source = EmittedText(FINISHES.replace(old, new, 1) if old else FINISHES, KNOWN)
+    found = [(source.statement_at(each.span.start), each.after) for each in data_rules.wrong_slots(source)]
+    return next(after for around, after in found if around is not None and around.function == "WriteRows")
+
+
+def test_what_finishes_an_item_meets_nothing_that_the_cube_has_not_waited_for() -> None:
+    assert of_finish() == "0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # the cube adds what nobody has rescaled yet, or tells of it first
+        ("        CrossCoreWaitFlag(kOutRingRescaled);\n", ""),
+        ("    if (tile > 0 && band == 0) {\n", "    if (band == 0) {\n"),
+        ("    CrossCoreWaitFlag(kOutRingReady);\n", ""),
+        ("        CrossCoreSetFlag<kBlockCores, PIPE_MTE3>(kOutRingRescaled);\n", ""),
+        # rescaled without a look at what has grown: the vector pipe may still read the slot
+        ("        WaitFlag<HardEvent::V_S>(kGrownReady);\n", ""),
+        # the sums of the last tile are rescaled, too
+        ("    if (tile < work.steps - 1) {\n", "    if (tile < work.steps) {\n"),
+        # halves: another one is rescaled in between
+        (
+            "    if (earlier.tile == earlierWork.steps - 1) {\n",
+            "    if (earlier.tile >= earlierWork.last) {\n",
+        ),
+    ],
+)
+def test_what_finishes_an_item_may_meet_what_rescales(old: str, new: str) -> None:
+    assert of_finish(old, new) == SUMS

@@ -21,6 +21,9 @@ FEW_POSITIONS = 3
 ROWS_OF_STEP = block_elements("float32")
 """Rows of a vector step of few rows, whose statistics fill a block."""
 
+GENTLE = 0.25
+"""The slope of scores that rise in some rows and fall in others, by so little from tile to tile that each
+part has some weight where keys are split, and one that is not rescaled is seen, whichever it is."""
 USUAL_HEAD_SIZE = 128
 """The head size that most kernels are made for."""
 

@@ -19,7 +19,13 @@ from attndsl.expr.argument_facts import longest_of
 from attndsl.graph.nodes import TopK
 from attndsl.lowering.match.schedule_options import MANY_ROWS
 from attndsl.spec.binding.call import Call
-from attndsl.verify.cases.demand import ROWS_OF_STEP, USUAL_HEAD_SIZE, Demand, has_one_position
+from attndsl.verify.cases.demand import (
+    GENTLE,
+    ROWS_OF_STEP,
+    USUAL_HEAD_SIZE,
+    Demand,
+    has_one_position,
+)
 from attndsl.verify.cases.features import query_counts, work_of
 from attndsl.verify.cases.situations import Situation
 from attndsl.verify.cases.wanted_kernel import beyond_a_tile, own_pages
@@ -32,6 +38,7 @@ from attndsl.verify.space.values import (
     MASK,
     RAMP,
     ROOMY,
+    SHORT_ENDS,
     SLOPE,
     SPIKED,
     UNEVEN,
@@ -40,9 +47,6 @@ from attndsl.verify.space.values import (
     longest_keys_of,
 )
 
-_GENTLE = 0.25
-"""The slope of scores that rise in some rows and fall in others, by so little from tile to tile that each
-part of split keys has some weight."""
 _GROWING_TILES, _GROWING_HEADS = 3, 3
 """Key tiles of a row whose sums are rescaled again, so that leaving it out is seen; heads of long rows that
 have a task for more than half of the cores, so that their keys are not split."""
@@ -55,7 +59,13 @@ def of_prompts(space: CaseSpace) -> tuple[Demand, ...]:
     """Those of an operator whose batch rows have several positions and that selects no blocks of keys."""
     if has_one_position(space) or any(isinstance(node, TopK) for node in space.nodes):
         return ()
-    return (_growing(space), *_halves(space), *_parts_of_heads(space), *_growing_alone(space))
+    return (
+        _growing(space),
+        *_halves(space),
+        *_parts_of_heads(space),
+        *_growing_alone(space),
+        *_short_beside_long(space),
+    )
 
 
 @dataclass(frozen=True)
@@ -165,8 +175,31 @@ def _parts_of_heads(space: CaseSpace) -> Iterator[Demand]:
         return {**unlimited(space, few.keys), **(few if several else tied).values(space)}
 
     name = "several heads and positions of split keys"
-    pins = {FILL: RAMP, SLOPE: -_GENTLE}
+    pins = {FILL: RAMP, SLOPE: -GENTLE}
     yield Demand(name, partial(_pinned, pins), holds, ANY, whole=True, roomy=True, beside=sizes)
+
+
+def _short_beside_long(space: CaseSpace) -> Iterator[Demand]:
+    """Batch rows of one position in front of one of several and behind it, each with a task for every core:
+    in both orders of items, one vector core has no row of the next task while it finishes those of the last.
+    """
+    lengths = [spec.name for spec in space.integers if space.measures.get(spec.name) == "Q"]
+    cores, positions = space.operator.device.aic, 2 * ROWS_OF_STEP + 3
+    prompts = _Prompts(batch=3, heads=cores, positions=positions, keys=positions)
+
+    def holds(call: Call) -> bool:
+        counts, heads = query_counts(call), call.extents.get("K", 1)
+        ends = counts.size > 2 and counts[0] == counts[-1] == 1
+        return bool(ends and counts[1:-1].min() > ROWS_OF_STEP) and heads % cores == 0
+
+    def sizes(level: int) -> Mapping[str, Any]:
+        short = dict.fromkeys(map(fill_of, lengths), SHORT_ENDS)
+        return {**unlimited(space, positions), **prompts.values(space), **short}
+
+    if lengths:
+        pins = {FILL: RAMP, SLOPE: 1.0}
+        name = "a batch row of one position beside longer ones"
+        yield Demand(name, partial(_pinned, pins), holds, ANY, whole=True, roomy=True, beside=sizes)
 
 
 def _halves(space: CaseSpace) -> Iterator[Demand]:

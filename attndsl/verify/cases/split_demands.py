@@ -15,6 +15,7 @@ from attndsl.spec.contract.layout import Layout
 from attndsl.tile.instructions.units import repeat_elements
 from attndsl.verify.cases.demand import (
     FEW_POSITIONS,
+    GENTLE,
     ROWS_OF_STEP,
     SEVERAL_ROWS,
     Demand,
@@ -33,9 +34,6 @@ _SLOTS = 2
 _TILES_OF_EVEN_SPLIT, _PART_SAVED = 4, 10
 """Key tiles of a row that is split to even out the cores, at least; the part of the busiest core's work that
 it must save, one in so many."""
-_GENTLE = 0.25
-"""The slope of scores that rise in some rows and fall in others, by so little from tile to tile that a part
-which is not rescaled is seen, whichever it is."""
 _LANES = repeat_elements("float32")
 """Lanes of a repeat."""
 
@@ -88,7 +86,7 @@ def of_split_keys(space: CaseSpace) -> Iterator[Demand]:
         "several steps of a merge on a core",
         lambda rng: {
             FILL: RAMP,
-            SLOPE: -_GENTLE,
+            SLOPE: -GENTLE,
             **shown,  # a few of many: some kernels have no such call whose lengths have gaps, too
             **_many_results(space, rng),
             **_few_positions(space, rng),
@@ -133,7 +131,7 @@ def _even_splits(space: CaseSpace, lengths: Sequence[str]) -> Demand:
         long = [each for each in space.sizes_of("T") if each > (_TILES_OF_EVEN_SPLIT - 1) * tile]
         keys = size_of(space, "T", lambda size: size == min(long), rng) if long else {}
         heads = [each for each in space.variables.get(GROUP, ()) if _LANES <= each <= space.schedule.max_rows]
-        found = {FILL: RAMP, SLOPE: -_GENTLE, **rows, **keys, **dict.fromkeys(lengths, "full")}
+        found = {FILL: RAMP, SLOPE: -GENTLE, **rows, **keys, **dict.fromkeys(lengths, "full")}
         found |= size_of(space, "K", lambda size: size == 1, rng)
         found |= {GROUP: min(heads)} if heads else {}
         return found | own_pages(space, max(rows.values(), default=1), _TILES_OF_EVEN_SPLIT * tile)

@@ -24,7 +24,7 @@ from attndsl.spec.contract.constraint import Constraint
 from attndsl.spec.contract.layout import Array
 from attndsl.verify.space.argument_roles import LIMIT
 from attndsl.verify.space.space import CaseSpace
-from attndsl.verify.space.values import GAPS, WARNED, fill_of
+from attndsl.verify.space.values import GAPS, SHORT_ENDS, WARNED, fill_of
 
 _STEPS = 120
 _FROM_POOL = 0.25
@@ -113,7 +113,10 @@ class Integers:
         if kind == "single":
             count = 1 if spec.one_for_all and spec.kind == "lengths" else count
             return rng.integers(0, most + 1, count)
-        if kind in ("full", "zero", "one"):
+        if kind == SHORT_ENDS:
+            found = np.full(count, most)
+            found[:1] = found[-1:] = min(1, most)
+        elif kind in ("full", "zero", "one"):
             found = np.full(count, {"full": most, "zero": 0, "one": min(1, most)}[kind])
         else:
             found = rng.choice(near_tiles(self.space.tiles, most), count) if kind == "edges" else None  # type: ignore[assignment]

@@ -31,6 +31,8 @@ SELECTION_FILLS = (*FILLS, LEVEL, LEVEL, LEVEL)
 """Of operators that select: with level scores, one lost or doubled probability changes what is selected."""
 GAPS = "gaps"
 """Lengths of which about a third are 0, and indices of which are none."""
+SHORT_ENDS = "short ends"
+"""Lengths of which the first and the last one are 1, and all others as long as they may be."""
 LENGTH_FILLS = (*("mixed", "edges") * 3, GAPS, "full", "single", "zero", "one")
 LONG_FILLS = frozenset({"mixed", "edges", GAPS, "full"})
 """Those with a row as long as it may be."""
