@@ -277,8 +277,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
 
     A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
     number of rows that is 0, so that what asks whether there are any takes one less; what asks whether a step
-    is the first of its loop, a step less. Maxima that may grow a step later change nothing. Of what is brought
-    to L2 ahead nothing is used: there, bounds of what sets flags count alone.
+    is the first of its loop, a step less. Maxima that may grow a step later change nothing. Of what is
+    brought to L2 ahead nothing is used: there, bounds of what sets flags count alone.
     """
     for statement in source.statements:
         span = statement.span
