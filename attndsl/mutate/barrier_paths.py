@@ -104,6 +104,8 @@ class _Walk:
         if name in callers:
             raise _Unknown(name)
         nodes = _nodes_of(self.source)[name]
+        if len(_row_counts(self.source, name)) > 1:
+            raise _Unknown(name)
         within = (*callers, name)
         return self._all(nodes, state, True, within) | self._all(nodes, state, False, within)
 
@@ -185,6 +187,13 @@ def _event(code: str) -> _Event | None:
 def _is_last(source: EmittedText, statement: StatementText) -> bool:
     """Whether a function ends with a statement, whatever way it takes."""
     return statement == source.functions[statement.function][-1] and not source.heads_around(statement)
+
+
+def _row_counts(source: EmittedText, name: str) -> set[str]:
+    """The numbers of rows that branches and loops of a function ask for. Of several, nothing is known."""
+    heads = [source.one_line(each.span) for each in source.functions[name] if each.is_head]
+    found = (pattern.match(head) for head in heads for pattern in (_IF_ROWS, _NO_ROWS, _OVER_ROWS))
+    return {each["rows"] for each in found if each is not None}
 
 
 def _ways(head: str, has_rows: bool) -> tuple[bool, bool]:

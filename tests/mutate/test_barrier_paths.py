@@ -184,6 +184,11 @@ def test_the_scalar_unit_waits_for_all_that_came_before() -> None:
             "        SpreadRows(blocks_",
         ),
         ("        Finish(rows);", "        Finish(rows);\n        RunVector();"),
+        # one number of rows may be 0 where the other is not
+        (
+            "    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+            "    if (other.rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+        ),
     ],
 )
 def test_of_what_is_not_understood_each_barrier_is_needed(change: tuple[str, str]) -> None:
