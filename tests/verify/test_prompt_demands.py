@@ -11,6 +11,7 @@ import numpy as np
 from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.case import drawn_case
 from attndsl.verify.cases.demand import Demand
+from attndsl.verify.cases.features import query_counts
 from attndsl.verify.cases.prompt_demands import of_prompts, unlimited
 from attndsl.verify.space.solve import solve
 from attndsl.verify.space.space import CaseSpace
@@ -25,6 +26,7 @@ from attndsl.verify.space.values import (
     SPIKED,
     UNEVEN,
     WORKLOAD,
+    fill_of,
 )
 from tests.support.case_spaces import space_of
 
@@ -36,8 +38,13 @@ def asked(of: str) -> list[Demand]:
 
 
 def test_prompts_have_them_and_one_position_and_selections_have_none() -> None:
-    assert len(asked("sigmoid")) == len(asked("documents")) == 4
-    assert len(asked("self_attention")) == len(asked("self_attention_prefix_encoder")) == 5  # with more keys
+    names = {
+        of: [each.name for each in asked(of)]
+        for of in ("sigmoid", "documents", "ring_step", "self_attention")
+    }
+    assert names["sigmoid"] == names["documents"] and len(names["sigmoid"]) == 4
+    assert names["ring_step"] == [*names["sigmoid"], "a single row whose maxima grow"]  # with more keys
+    assert names["self_attention"] == [*names["ring_step"], "a batch row of one position beside longer ones"]
     assert not asked("incre_flash_attention") and not asked("nsa_compress_attention")
 
 
@@ -128,6 +135,16 @@ def test_a_single_row_grows_where_rows_have_keys_of_their_own() -> None:
     assert not alone.holds(call_of("ring_step", alone, S=2))
     assert not alone.holds(call_of("ring_step", alone, T=TILE))
     assert all("single" not in each.name for each in asked("sigmoid"))
+
+
+def test_rows_of_one_position_stand_before_and_behind_longer_ones() -> None:
+    """Each batch row has a task for every core, so that one of a single row comes behind one of several."""
+    *_, short = asked("self_attention_prefix_encoder")
+    found = call_of("self_attention_prefix_encoder", short)
+    counts = query_counts(found).tolist()
+    assert counts == [1, 2 * 8 + 3, 1] and found.extents["K"] == CORES and short.holds(found)
+    full = {fill_of("seqLen"): "full"}
+    assert not short.holds(call_of("self_attention_prefix_encoder", short, **full)), "rows of equal length"
 
 
 def test_pages_of_halves_are_no_larger_than_tensors_may_be() -> None:
