@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from attndsl.base.facts import kept
 from attndsl.mutate.instructions import EmittedText
-from attndsl.mutate.lifetimes import extents_of
+from attndsl.mutate.lifetimes import memories_of
 from attndsl.mutate.source_model import CallText, Span, StatementText
 from attndsl.mutate.turns import buffers_of, makes_buffer
 
@@ -98,16 +98,18 @@ class _Walk:
     source: EmittedText
     met: set[int] = field(default_factory=set)
     needed: set[int] = field(default_factory=set)
+    _behind: dict[tuple[str, _State], _State] = field(default_factory=dict)
 
     def function(self, name: str, state: _State, callers: tuple[str, ...]) -> _State:
         """What is open behind a function: where it has rows, and where it has none."""
-        if name in callers:
+        if (name, state) in self._behind:
+            return self._behind[name, state]
+        if name in callers or not _has_one_count(self.source, name):
             raise _Unknown(name)
-        nodes = _nodes_of(self.source)[name]
-        if len(_row_counts(self.source, name)) > 1:
-            raise _Unknown(name)
-        within = (*callers, name)
-        return self._all(nodes, state, True, within) | self._all(nodes, state, False, within)
+        nodes, within = _nodes_of(self.source)[name], (*callers, name)
+        found = self._all(nodes, state, True, within) | self._all(nodes, state, False, within)
+        self._behind[name, state] = found
+        return found
 
     def _all(
         self,
@@ -189,11 +191,12 @@ def _is_last(source: EmittedText, statement: StatementText) -> bool:
     return statement == source.functions[statement.function][-1] and not source.heads_around(statement)
 
 
-def _row_counts(source: EmittedText, name: str) -> set[str]:
-    """The numbers of rows that branches and loops of a function ask for. Of several, nothing is known."""
+def _has_one_count(source: EmittedText, name: str) -> bool:
+    """Whether all branches and loops of a function that ask for a number of rows ask for the same one."""
     heads = [source.one_line(each.span) for each in source.functions[name] if each.is_head]
     found = (pattern.match(head) for head in heads for pattern in (_IF_ROWS, _NO_ROWS, _OVER_ROWS))
-    return {each["rows"] for each in found if each is not None}
+    counts = {each["rows"] for each in found if each is not None}
+    return len(counts) <= 1 and not any(source.reassigns(name, each) for each in counts)
 
 
 def _ways(head: str, has_rows: bool) -> tuple[bool, bool]:
@@ -285,13 +288,9 @@ def _tensors(source: EmittedText) -> frozenset[str]:
 def _overlapping(source: EmittedText) -> Mapping[str, frozenset[str]]:
     """By the addresses of buffers, those that share bytes with each, itself among them."""
     return {
-        name: frozenset(
-            other
-            for other, (begin, end) in memory.items()
-            if begin < memory[name][1] and memory[name][0] < end
-        )
-        for memory in extents_of(source)
-        for name in memory
+        name: memory.within(at, memory.extent(name))
+        for memory in memories_of(source)
+        for name, at in memory.at.items()
     }
 
 

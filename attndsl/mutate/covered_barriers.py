@@ -101,9 +101,8 @@ def _is_ordered_by_drain(source: EmittedText, barrier: StatementText) -> bool:
     uses since, and what lies in buffers that events order."""
     if time_of(source, barrier.span.start) != SPLIT or not splits_leave_one_item(source.plan):
         return False
-    code = _one_line(source)
-    step = _DRAINED.search(code)
-    if _OWN_AGAIN not in code or step is None:
+    step = _DRAINED.search(source.on_one_line)
+    if _OWN_AGAIN not in source.on_one_line or step is None:
         return False
     starts, adds, finishes = step.group(1, 4, 5)
     if finishes != barrier.function or not _START.match(source.code_at(source.body(starts))):
@@ -117,11 +116,6 @@ def _is_ordered_by_drain(source: EmittedText, barrier: StatementText) -> bool:
         *(_members(source.code_at(each)) for call in calls for each in call.arguments[1:])
     )
     return bool(read) and not read & _members(source.code_at(source.body(adds)))
-
-
-@kept
-def _one_line(source: EmittedText) -> str:
-    return source.one_line(Span(0, len(source.code)))
 
 
 def _is_covered_by_loop(source: EmittedText, barrier: StatementText) -> bool:
@@ -204,14 +198,9 @@ def _runs_before(source: EmittedText, early: StatementText, late: StatementText)
     others = source.heads_around(late)
     own = [each for each in source.heads_around(early) if each not in others]
     told = _heads(source, late)
-    body = source.code_at(source.body(early.function))
     for each in own:
         guard = re.fullmatch(r"if \((\w+) > 0\)", source.one_line(each.span))
-        if (
-            guard is None
-            or guard[0] not in told
-            or re.search(rf"(?<!const int64_t )\b{guard[1]} [-+*/]?= ", body)
-        ):
+        if guard is None or guard[0] not in told or source.reassigns(early.function, guard[1]):
             return False
     # all that was opened in front of it, and is closed between the two, belongs to these branches
     inner = source.code[early.span.end : late.span.start]

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from attndsl.base.facts import kept
 from attndsl.mutate.defects import Defect, Rule, dropped, flipped
-from attndsl.mutate.equal_sides import instead
+from attndsl.mutate.equal_sides import GROWTH, instead
 from attndsl.mutate.guards import is_all_that_is_left, is_filled_behind, is_whole_group, needless
 from attndsl.mutate.hidden_keys import harmless_operands, rounds_up_to_pieces
 from attndsl.mutate.instructions import COUNT, LENGTH, EmittedText
@@ -38,7 +39,6 @@ _OF_MAXIMA = re.compile(r"\(rowMax_\b")
 _START = re.compile(r"Duplicate\(rowMax_\[[^\]]*\], 0\.0f, ")
 _MEMBERS = re.compile(r"\bLocalTensor<(\w+)>\s+([\w,\s]+);")
 _ADDRESS = re.compile(r"\b(k\w+) = (k\w+?)(\s*\+\s*(?:k\w+ \* )?k\w+SlotBytes)\b")
-_GROWTH = re.compile(r"Adds\((\w+), \1,\s+float\((?:tile|step) >=? [\w.]+ \? -kGrowthLimit : 0\.0f\),")
 _SLOT_OF_HALF = re.compile(r"found\.halfSlot = (itemSlot)( \* kMostHalves \+ found\.halfOfTask;)")
 _WARMS, _FIRST_ROW = re.compile(r"Warm[A-Z]"), re.compile(r"subBlock_ \* \w+\Z")
 _GUARD = re.compile(r"if \(([\w.]+) (> 0)(?: && [^;{}|<>]*)?\)\s*\Z")
@@ -261,6 +261,7 @@ def masks(source: EmittedText) -> Iterator[Defect]:
             yield Defect(MASK, Span(start, start + len("float(kLowest)")), start_of_maximum)
 
 
+@kept
 def has_no_maxima(source: EmittedText) -> bool:
     """Whether the maxima of all rows are 0, so that 0 is as good a start as any below, and factors that sums
     are rescaled by are 1."""
@@ -277,8 +278,8 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
 
     A loop that works on as much as is left does nothing once more: it ends one step early. Nor does work on a
     number of rows that is 0, so that what asks whether there are any takes one less; what asks whether a step
-    is the first of its loop, a step less. Maxima that may grow a step later change nothing. Of what is
-    brought to L2 ahead nothing is used: there, bounds of what sets flags count alone.
+    is the first of its loop, a step less. Of what is brought to L2 ahead nothing is used: there, bounds of
+    what sets flags count alone.
     """
     for statement in source.statements:
         span = statement.span
@@ -291,11 +292,7 @@ def bounds(source: EmittedText) -> Iterator[Defect]:
         elif rest := _takes_the_rest(source, statement):
             yield rest
         else:
-            changed = (
-                instead(source, statement, each)
-                for each in flipped(BOUND, source, span)
-                if not (each.after == ">" and source.match(_GROWTH, statement))
-            )
+            changed = (instead(source, statement, each) for each in flipped(BOUND, source, span))
             yield from (each for each in changed if each is not None)
         first = _FROM_ZERO.match(source.code, span.start, span.end) if statement.is_head else None
         if first is not None:
@@ -394,7 +391,7 @@ def wrong_buffers(source: EmittedText) -> Iterator[Defect]:
 def _allows_growth(source: EmittedText, statement: StatementText, other: str) -> bool:
     """Whether an instruction takes from maxima what they may grow by, and its function fills the other buffer
     before it reads it, behind that."""
-    if not source.match(_GROWTH, statement):
+    if not source.match(GROWTH, statement):
         return False
     own = source.functions[statement.function]
     users = [each for each in own if re.search(rf"\b{other}", source.code_at(each.span))]

@@ -15,10 +15,11 @@ from attndsl.mutate.lifetimes import known_constants
 from attndsl.mutate.source_model import StatementText
 
 _WAIT = re.compile(r"WaitFlag<HardEvent::MTE1_MTE2>\(k\w+ \+ (\w+Slot_)\);\Z")
-_AWAITS, _SETS = (
+AWAITS, SETS = (
     re.compile(r"CrossCoreWaitFlag\((k\w+)\);\Z"),
     re.compile(r"CrossCoreSetFlag<[^;]*>\((k\w+)\);\Z"),
 )
+"""A statement that waits for a flag between cores, and one that sets it."""
 _PRODUCT_READY = re.compile(r"CrossCoreSetFlag<kBlockCores, PIPE_FIX>\(")
 _LATER = re.compile(r"if \(stepsBegun_ > (k\w+)(?: && [\w.]+ < [\w.]+)?\)\s*\Z")
 _OF_A_STEP = re.compile(r"(?:for \(.*\)|if \([\w.]+ < [\w.]+\))\s*\Z")
@@ -37,7 +38,7 @@ def is_covered_by_probabilities(source: EmittedText, wait: StatementText) -> boo
         for each in source.functions[wait.function]
         if each.span.start < wait.span.start and _is_straight(source, each)
     ]
-    awaited = {found[1] for each in before if (found := source.match(_AWAITS, each)) is not None}
+    awaited = {found[1] for each in before if (found := source.match(AWAITS, each)) is not None}
     products = (_product_of(source, flag) for flag in sorted(awaited))
     return any(each is not None and _comes_behind(source, each, wait.function) for each in products)
 
@@ -46,28 +47,22 @@ def _changes_once_a_stage(source: EmittedText, wait: StatementText, slot: str) -
     """Whether a slot changes in one place, and is waited for there alone, each in no loop or branch."""
     toggle = f"{slot} = ({slot} + 1) % kDoubleBuffer;"
     toggles = [each for each in source.statements if source.code_at(each.span) == toggle]
-    here = [each for each in _uses(source, _WAIT, slot) if each.function == wait.function]
+    here = [each for each in source.naming(_WAIT, slot) if each.function == wait.function]
     straight = all(_is_straight(source, each) for each in (wait, *toggles))
     return here == [wait] and [each.function for each in toggles] == [wait.function] and straight
 
 
-def _uses(source: EmittedText, pattern: re.Pattern[str], name: str) -> list[StatementText]:
-    """The statements that wait for a slot or a flag, or set it, as a pattern with its name says."""
-    found = ((each, source.match(pattern, each)) for each in source.statements)
-    return [each for each, own in found if own is not None and own[1] == name]
-
-
 def _product_of(source: EmittedText, flag: str) -> str | None:
     """The stage of the cube core whose product the vector cores wait for before they set a flag, always."""
-    setters = _uses(source, _SETS, flag)
+    setters = source.naming(SETS, flag)
     if len(setters) != 1 or not _is_straight(source, setters[0]):
         return None
     own = source.functions[setters[0].function]
     for each in own[: own.index(setters[0])]:
-        awaited = source.match(_AWAITS, each)
+        awaited = source.match(AWAITS, each)
         if awaited is None or not _is_straight(source, each):
             continue
-        found = [set_ for set_ in _uses(source, _SETS, awaited[1]) if source.match(_PRODUCT_READY, set_)]
+        found = [set_ for set_ in source.naming(SETS, awaited[1]) if source.match(_PRODUCT_READY, set_)]
         if len(found) == 1:
             return found[0].function
     return None

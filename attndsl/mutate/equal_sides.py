@@ -32,6 +32,8 @@ _INTERVAL = re.compile(r"FillInterval\w*\((.*)\);\s*\}*\s*\Z", re.DOTALL)
 _ENDS_AT_KEY = re.compile(r"MinOf\(keys,\s*MaxOf\(0,")
 _KEYS_OF_TILE = re.compile(r"(<|>) firstKey(?: \+ keys)?\)\s*\Z")
 _CLAMP = re.compile(_BEHIND_A_BARRIER + r"Maxs\(([^,]*),\s+([^,]*),\s+float\(kSmallest\), [^;]*;\s*\Z")
+GROWTH = re.compile(r"Adds\((\w+), \1,\s+float\((?:tile|step) >=? [\w.]+ \? -kGrowthLimit : 0\.0f\),")
+"""What maxima may grow by before sums are rescaled, from some tile on."""
 _AGAIN = re.compile(r"if \(aboveLimit \|\| (?:tile|step) (<) [\w.]+\)\s*\Z")
 _MORE_LANES = re.compile(r"if \((RoundUp\([^()]*\)) (>) ([\w.]+)\)\s*\Z")
 _FILL_OF_DIFFERENCE = re.compile(
@@ -176,6 +178,11 @@ def _of_either_way(source: EmittedText, statement: StatementText, defect: Defect
     return head is not None and head.start(1) == defect.span.start and _takes_more(source, defect)
 
 
+def _of_growth(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """Maxima that may grow a step later: sums are rescaled more often."""
+    return source.match(GROWTH, statement) is not None and not _takes_more(source, defect)
+
+
 def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
     """A branch that loads as many rows as one number exceeds another, and does nothing else but wait for what
     its pipe did before."""
@@ -243,6 +250,7 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_clamp,
     _of_either_way,
     _of_fill,
+    _of_growth,
     _of_idle_core,
     _of_interval,
     _of_larger,

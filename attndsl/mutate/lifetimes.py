@@ -242,16 +242,13 @@ def _known(source: EmittedText) -> tuple[dict[str, int], list[Buffers]]:
     return known, memories(SourceModel(source.schedule), known)
 
 
-def extents_of(source: EmittedText) -> list[dict[str, tuple[int, int]]]:
-    """By memory, where each buffer of the schedule begins and ends, by the constant that is its address."""
-    return [
-        {name: (at, at + memory.extent(name)) for name, at in memory.at.items()}
-        for memory in _known(source)[1]
-    ]
+def memories_of(source: EmittedText) -> list[Buffers]:
+    """The buffers of each memory, of the schedule that a text is compiled with."""
+    return _known(source)[1]
 
 
 def _memory_of(source: EmittedText, name: str) -> Buffers | None:
-    return next((each for each in _known(source)[1] if name in each.at), None)
+    return next((each for each in memories_of(source) if name in each.at), None)
 
 
 def may_overlap(source: EmittedText, buffer: str, distance: str) -> bool:

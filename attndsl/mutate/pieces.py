@@ -213,7 +213,7 @@ def _always_multiplies(source: EmittedText, start: int, end: int, products: list
             not within
             or (len(within) == 1 and bool(source.match(_IN_BAND, within[0])) and _last_band_sees_all(source))
         )
-        and (not bands or _NO_TILES_WITHOUT_ROWS.search(" ".join(source.code.split())) is not None)
+        and (not bands or _NO_TILES_WITHOUT_ROWS.search(source.on_one_line) is not None)
     )
 
 

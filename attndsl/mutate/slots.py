@@ -14,9 +14,10 @@ from collections.abc import Sequence
 
 from attndsl.base.facts import kept
 from attndsl.mutate.covered_events import runs_with, waited_at_once
+from attndsl.mutate.earlier_products import AWAITS, SETS
 from attndsl.mutate.instructions import EmittedText
 from attndsl.mutate.last_phase import after_all_blocks
-from attndsl.mutate.source_model import Span, StatementText
+from attndsl.mutate.source_model import StatementText
 
 FIXED = "0"
 _VIEW = re.compile(r"auto (\w+) =\s+View<[^<>]*>\(\w+, (k\w+At) \+ (\w+Slot_) \*")
@@ -24,7 +25,6 @@ _STEP = re.compile(
     r"if \((\w+)\.tile < (\w+)\.tiles\) \{ (\w+)\([^;]*\); \} if \(\1\.tile == \2\.steps - 1\) \{ (\w+)\("
 )
 """What adds a tile of an earlier step, and what finishes its item."""
-_AWAITS, _SETS = (re.compile(rf"CrossCore{verb}Flag(?:<[^;]*>)?\((k\w+)\);") for verb in ("Wait", "Set"))
 _BUT_THE_LAST = re.compile(r"if \(tile < work\.steps - 1\)")
 _BUT_THE_FIRST = re.compile(r"if \(tile > 0\b")
 _BY_SCALAR = "WaitFlag<HardEvent::V_S>"
@@ -119,7 +119,7 @@ def _finishes_behind_cube(source: EmittedText, view: StatementText, views: Seque
     """Whether a function that finishes items takes a buffer that else the one before it does, which adds
     tiles: that one begins when the cube has added the tile, and the cube waits with each tile but the first
     for all that it did in the buffer. What it does there itself comes behind what the scalar unit read."""
-    step = _step(source)
+    step = _STEP.search(source.on_one_line)
     late = after_all_blocks(source)
     others = [each for each in views if each != view and each.function not in late]
     if step is None or len(others) != 1 or (others[0].function, view.function) != step.group(3, 4):
@@ -127,13 +127,13 @@ def _finishes_behind_cube(source: EmittedText, view: StatementText, views: Seque
     if {pipe for _, pipe in _uses(source, view)} != {"MTE2", "V"}:
         return False
     adding, (other,) = source.functions[others[0].function], others
-    awaited = source.match(_AWAITS, adding[0])
+    awaited = source.match(AWAITS, adding[0])
     branch = next((each for each in source.heads_around(other) if source.match(_BUT_THE_LAST, each)), None)
     block = None if branch is None else source.block(branch)
     if awaited is None or block is None:
         return False
     inside = [each for each in adding if block.start <= each.span.start < block.end]
-    rescaled = source.match(_SETS, inside[-1])
+    rescaled = source.match(SETS, inside[-1])
     read = any(
         source.code.startswith(_BY_SCALAR, each.span.start) and each.span.start < other.span.start
         for each in inside
@@ -141,20 +141,12 @@ def _finishes_behind_cube(source: EmittedText, view: StatementText, views: Seque
     return read and rescaled is not None and _waits_for_each(source, rescaled[1], awaited[1])
 
 
-@kept
-def _step(source: EmittedText) -> re.Match[str] | None:
-    return _STEP.search(source.one_line(Span(0, len(source.code))))
-
-
 def _waits_for_each(source: EmittedText, rescaled: str, product: str) -> bool:
     """Whether the function that tells of a product waits for a flag before, with each tile but the first."""
-    for own in source.functions.values():
-        ends, waits = (
-            [each for each in own if (found := source.match(pattern, each)) and found[1] == flag]
-            for pattern, flag in ((_SETS, product), (_AWAITS, rescaled))
-        )
-        if ends and waits:
+    for end in source.naming(SETS, product):
+        waits = [each for each in source.naming(AWAITS, rescaled) if each.function == end.function]
+        if waits:
             heads = source.heads_around(waits[0])
             tiles = [each for each in heads if source.match(_BUT_THE_FIRST, each)]
-            return len(tiles) == 1 and waits[0].span.start < ends[0].span.start
+            return len(tiles) == 1 and waits[0].span.start < end.span.start
     return False

@@ -144,6 +144,16 @@ class SourceModel:
         """A pattern at the start of a statement, in its code alone."""
         return pattern.match(self.code, statement.span.start, statement.span.end)
 
+    def reassigns(self, function: str, variable: str) -> bool:
+        """Whether a function gives a variable another value than it began with."""
+        given = rf"(?<!const int64_t )\b{re.escape(variable)} [-+*/]?= "
+        return re.search(given, self.code_at(self.body(function))) is not None
+
+    def naming(self, pattern: re.Pattern[str], name: str) -> list[StatementText]:
+        """The statements that begin with a pattern whose first group is a name."""
+        found = ((each, self.match(pattern, each)) for each in self.statements)
+        return [each for each, own in found if own is not None and own[1] == name]
+
     def is_straight(self, at: int, block: Span) -> bool:
         """Whether a place behind the start of a block is in the block itself, in no branch or loop of it."""
         between = self.code[block.start : at]
@@ -170,6 +180,11 @@ class SourceModel:
         place = bisect.bisect_right(self._starts, at) - 1
         found = self.statements[place] if place >= 0 else None
         return found if found is not None and at < found.span.end else None
+
+    @cached_property
+    def on_one_line(self) -> str:
+        """All of the text, as :meth:`one_line` has it."""
+        return self.one_line(Span(0, len(self.code)))
 
     def calls(self, span: Span) -> Iterator[CallText]:
         """The calls and constructions in a span, in order, those in arguments of others too."""

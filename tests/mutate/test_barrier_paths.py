@@ -184,6 +184,10 @@ def test_the_scalar_unit_waits_for_all_that_came_before() -> None:
             "        SpreadRows(blocks_",
         ),
         ("        Finish(rows);", "        Finish(rows);\n        RunVector();"),
+        (
+            "    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+            "    rows = 8;\n    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",
+        ),
         # one number of rows may be 0 where the other is not
         (
             "    if (rows > 0) {\n        PipeBarrier<PIPE_V>();  // sums",

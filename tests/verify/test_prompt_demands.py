@@ -40,10 +40,11 @@ def asked(of: str) -> list[Demand]:
 def test_prompts_have_them_and_one_position_and_selections_have_none() -> None:
     names = {
         of: [each.name for each in asked(of)]
-        for of in ("sigmoid", "documents", "ring_step", "self_attention")
+        for of in ("sigmoid", "documents", "ring_step", "self_attention", "self_attention_prefix_encoder")
     }
     assert names["sigmoid"] == names["documents"] and len(names["sigmoid"]) == 4
     assert names["ring_step"] == [*names["sigmoid"], "a single row whose maxima grow"]  # with more keys
+    assert names["self_attention"] == names["self_attention_prefix_encoder"]
     assert names["self_attention"] == [*names["ring_step"], "a batch row of one position beside longer ones"]
     assert not asked("incre_flash_attention") and not asked("nsa_compress_attention")
 

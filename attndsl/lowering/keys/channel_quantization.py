@@ -55,13 +55,10 @@ class ChannelQuantization:
             zeros: of which, "scale" or "offset", the lanes behind the last channel shall be 0, as of what is
                 summed over channels; there is no telling what those of others are.
         """
-        present = [(node, self.wide(emit, name)) for name, node in self._present()]
-        loads = [self._in_fp32(emit, node, wide) for node, wide in present if self._is_wide(emit, node)]
-        rest = [
-            self._completed(emit, node, wide, name in zeros)
-            for (name, node), (_, wide) in zip(self._present(), present, strict=True)
-        ]
-        return Alloc(buffers=tuple(wide for _, wide in present), body=seq(*loads, *rest, *body))
+        present = [(name, node, self.wide(emit, name)) for name, node in self._present()]
+        loads = [self._in_fp32(emit, node, wide) for _, node, wide in present if self._is_wide(emit, node)]
+        rest = [self._completed(emit, node, wide, name in zeros) for name, node, wide in present]
+        return Alloc(buffers=tuple(wide for *_, wide in present), body=seq(*loads, *rest, *body))
 
     def _is_wide(self, emit: Emitter, node: nodes.Node) -> bool:
         """Whether the numbers of channels are stored in fp32."""
