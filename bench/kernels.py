@@ -31,6 +31,7 @@ import re
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -249,8 +250,9 @@ def details(figure: Figure, others: Mapping[str, Figure]) -> Iterator[str]:
         yield f"    note: a core's code may exceed its instruction cache of {ICACHE // 1024} KB (estimate)"
 
 
-def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
-    """Vector time a core of importance and top-k for the whole problem, and the functions counted.
+def selection_work(rates: Mapping[str, Rate] | None) -> dict[tuple[str, str], float]:
+    """Microseconds of vector time a core of importance and top-k, by function and instruction, for the whole
+    problem.
 
     Positions are independent: some are timed line by line, with all blocks, and scaled.
     """
@@ -259,14 +261,11 @@ def selection(rates: Mapping[str, Rate] | None) -> tuple[float, list[str]]:
         on = profile_call(call, trace=trace, rates=rates).device
         events = json.loads(trace.read_text())["traceEvents"]
     assert not any("left out" in each["name"] for each in events), "the trace is not whole: take fewer tokens"
-    found = read_spans(events, 0, functions_of(prepare(call).compiled)).spans
-    counted = [
-        span
-        for span in found
-        if span.pipe == "V" and not span.waiting and any(step in span.function for step in SELECTION_STEPS)
-    ]
-    spent = sum(span.length for span in counted) / on.aiv * _TOKENS / _TRACED_TOKENS
-    return spent, sorted({span.function for span in counted})
+    spent = defaultdict[tuple[str, str], float](float)
+    for span in read_spans(events, 0, functions_of(prepare(call).compiled)).spans:
+        if span.pipe == "V" and not span.waiting and any(step in span.function for step in SELECTION_STEPS):
+            spent[span.function, span.what] += span.length / on.aiv * _TOKENS / _TRACED_TOKENS
+    return dict(spent)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -373,7 +372,8 @@ def after_rows(
 ) -> Iterator[str]:
     """What follows the rows: selection of blocks, peers."""
     if any(name.startswith("NSA") for name in figures):
-        spent, functions = selection(rates)
+        work = selection_work(rates)
+        spent, functions = sum(work.values()), sorted({function for function, _ in work})
         word = _word(spent <= SELECTION_MOST)
         yield f"{word}: NSA importance and top-k: {spent:.1f} <= {SELECTION_MOST:g} us of vector time a core"
         yield f"    in {', '.join(functions)}"

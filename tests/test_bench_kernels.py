@@ -1,4 +1,5 @@
-"""bench/kernels.py: formulas, demands, and committed figures of all rows."""
+"""bench/kernels.py: formulas, demands, and committed figures of all rows; bench/without_work.py: what is left
+out."""
 
 from __future__ import annotations
 
@@ -14,8 +15,11 @@ BENCH = Path(__file__).parents[1] / "bench"
 sys.path.insert(0, str(BENCH))
 import kernel_rows  # noqa: E402
 import kernels  # noqa: E402
+import without_work  # noqa: E402
 
+from attndsl.compiler.prepare_launch import prepare  # noqa: E402
 from attndsl.emulator import find_compiler  # noqa: E402
+from attndsl.execute.execute import written  # noqa: E402
 from attndsl.target import device  # noqa: E402
 from attndsl.target.costs import Rate  # noqa: E402
 
@@ -146,3 +150,40 @@ def test_a_row_is_priced():
     slower = kernels.figure_of(row, {"miss": Rate(16, "test")})
     assert slower.profile.time > 1.5 * figure.profile.time
     assert slower.share == pytest.approx(figure.share, rel=0.1)  # R is half, too
+
+
+_KERNEL = """
+    __aicore__ inline void AddRows(int64_t rows)
+    {
+        PipeBarrier<PIPE_V>();
+        Add(sums_, sums_,
+            rows_, rows);
+    }
+
+    __aicore__ inline void Finish()
+    {
+        PipeBarrier<PIPE_V>();
+    }
+"""
+
+
+def test_work_is_left_out_of_one_function_and_lines_stay():
+    rest = without_work.LeftOut("AddRows", r"Add\(").of(_KERNEL)
+    assert "Add(" not in rest and rest.count("PipeBarrier") == 2
+    assert rest.count("\n") == _KERNEL.count("\n")
+    rest = without_work.LeftOut("AddRows").of(_KERNEL)
+    assert rest.count("PipeBarrier") == 1 and "Finish" in rest and rest.count("\n") == _KERNEL.count("\n")
+
+
+@pytest.mark.parametrize(("function", "head"), [("AddRows", "Mul"), ("Finish", "Add"), ("Scale", "")])
+def test_work_that_no_kernel_has_is_an_error(function, head):
+    with pytest.raises(without_work.NoSuchWork, match=function):
+        without_work.LeftOut(function, head).of(_KERNEL)
+
+
+@pytest.mark.parametrize("studies", [without_work.window_studies, without_work.selection_studies])
+def test_kernels_have_the_work_that_is_left_out(studies):
+    asked = [each for each in studies() if each.left_out]
+    launch = prepare(asked[0].call())
+    folders = {without_work.changed(launch, each.left_out) for each in asked}
+    assert len(folders | {written(launch.compiled)}) == len(asked) + 1
