@@ -55,6 +55,7 @@ _ZEROS = re.compile(r"if \((\w+) >= ([\w.]+)\)\s*\Z")
 _ALL_ZERO = re.compile(r"\s*Duplicate\((\w+), 0\.0f, ([^;]*)\);\s*\Z")
 _LARGER = re.compile(r"(\w+) = (?:\w+ == 0 \|\| )?(\w+) (>) \1 \? \2 : \1;\Z")
 _OF_NO_TILES = re.compile(r"const int64_t completedBlocks =\s+work\.tiles (>) 0 \? MaxOf\(begunBlocks,")
+_GREW = re.compile(r"const bool grew =\s+!\(grown_\.GetValue\([^;]*\)\s+(>=) 0\);\Z")
 _NO_ROWS = re.compile(r"if \((?:taskHalf\.)?rows <= 0\)\s*\Z")
 _HANDSHAKE = re.compile(r"\s*(?:SetAndWaitFlag<[^;]*;\s*)+\Z")
 _MORE = {"<": "<=", ">": ">="}
@@ -109,6 +110,12 @@ def _of_no_tiles(source: EmittedText, statement: StatementText, defect: Defect) 
     """Blocks of scores that an item without tiles has begun, and those that it has ended: none of either."""
     found = source.match(_OF_NO_TILES, statement)
     return found is not None and found.start(1) == defect.span.start and _takes_more(source, defect)
+
+
+def _of_no_growth(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
+    """Rows of which no maximum grew: their sums may be rescaled, by 1."""
+    found = source.match(_GREW, statement)
+    return found is not None and found.start(1) == defect.span.start
 
 
 def _of_parity(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
@@ -254,6 +261,7 @@ _HARMLESS: tuple[Callable[[EmittedText, StatementText, Defect], bool], ...] = (
     _of_idle_core,
     _of_interval,
     _of_larger,
+    _of_no_growth,
     _of_no_rows,
     _of_no_tiles,
     _of_rest,

@@ -76,6 +76,11 @@ HARMLESS = {
         "begunBlocks",
         "leastBlocks",
     ),
+    "sums that are rescaled by 1": (
+        "const bool grew = !({}.GetValue(r0 / kRowsPerStep * kBlockLanes) >= 0);",
+        "grown_",
+        "newMax_",
+    ),
     "no rows to load": (NEW_ROWS, "cachedRows", "earlierRows"),
 }
 
